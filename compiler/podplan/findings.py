@@ -1,0 +1,92 @@
+"""What podplan says: a Problem is made by a check, a Finding is a Problem with its place in a file."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+Path = tuple[str | int, ...]
+
+
+class Severity(IntEnum):
+    """How bad a finding is; the order of the numbers is the order of importance."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Problem(NamedTuple):
+    """What a check found in one document, before anybody looked up the line.
+
+    ``path`` leads to the value in the document that was checked (for a missing field: to the mapping
+    that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further places
+    in the same document, each with a short label.
+    """
+
+    rule: str
+    message: str
+    path: Path = ()
+    on_key: bool = False
+    help: str = ""
+    related: tuple[tuple[Path, str], ...] = ()
+
+
+class Location(NamedTuple):
+    """A stretch of a file: lines and columns 1-based, columns in code points, the end exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    path: Path
+
+
+class Related(NamedTuple):
+    """A second place that belongs to a finding, and what is to be seen there."""
+
+    location: Location
+    message: str
+
+
+class Lowered(NamedTuple):
+    """The lowered object that a finding is about; ``indexes`` is a range such as "0-31", or ""."""
+
+    kind: str
+    name: str
+    indexes: str
+    path: Path
+
+
+class Instances(NamedTuple):
+    """In how many environments and matrix instances of a profile a finding occurs, and in which."""
+
+    hit: int
+    of: int
+    ids: tuple[str, ...]
+
+
+class Finding(NamedTuple):
+    """A Problem with everything that a report needs; see docs/findings.md for the JSON form."""
+
+    rule: str
+    name: str
+    severity: Severity
+    message: str
+    basis: str
+    location: Location
+    level: str
+    object: dict[str, Any] | None = None
+    lowered: Lowered | None = None
+    instances: Instances | None = None
+    related: tuple[Related, ...] = ()
+    help: str = ""
+
+
+def pointer(path: Path) -> str:
+    """``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)

@@ -1,0 +1,16 @@
+"""The bounds on what podplan is willing to read and to build, and the one error for reaching one.
+
+Input comes from pull requests, so every step that could grow without end has a number here.
+"""
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+MAX_DOCUMENTS = 10_000
+MAX_DEPTH = 100
+MAX_ALIASES = 1_000
+MAX_EXPANDED_NODES = 100_000
+MAX_INSTANCES = 1_000
+MAX_REPLICAS_WRITTEN_OUT = 100_000
+
+
+class BoundExceeded(Exception):
+    """A bound was reached; the message is a sentence that names the bound and what to do."""

@@ -1,0 +1,355 @@
+"""Where every value came from.
+
+Each step of the pipeline builds its result as a *marked tree*: dicts and lists that read like the
+document they make, with a mark wherever a value comes from somewhere. ``split`` turns the tree into
+a ``Doc``: plain data, and beside it the origin of every part. Three marks suffice:
+
+* a ``Cursor`` as a leaf is copied, with everything below it;
+* ``at(why, value)`` stands because of a place or of a fact;
+* ``computed(function, *cursors)`` is worked out from the values at some places.
+
+Whatever is below a mark inherits it, and a value without any mark is a ``TypeError``: to forget
+where a value came from is loud. ``trace`` walks back from a document to the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+if TYPE_CHECKING:
+    from podplan.source import Document
+
+Path = tuple[str | int, ...]
+
+
+class Fact(NamedTuple):
+    """Something a controller, a launcher or Kubernetes does, and how well that is known.
+
+    ``basis`` is documented (prose, reference or observed output), anchored (at least two open systems
+    agree) or assumed (one reasonable choice). ``value`` is the default that the fact gives, if any;
+    configuration may replace the value of a fact under its ``id``.
+    """
+
+    id: str
+    text: str
+    basis: str
+    source: str
+    value: Any = None
+
+
+class Flag(NamedTuple):
+    """A command-line flag or configuration key that gave a value, such as ``--set params.lr=0.1``."""
+
+    name: str
+
+
+class Place(NamedTuple):
+    """A path in a document of an earlier step."""
+
+    doc: Doc
+    path: Path
+
+
+class Origin(NamedTuple):
+    """Why a part of a document is what it is.
+
+    ``how`` is "copied" (what is below follows), "computed" or "because". ``overrides`` are places
+    whose values lost to this one, the most recent loser first.
+    """
+
+    how: str
+    places: tuple[Place, ...] = ()
+    fact: Fact | None = None
+    flag: Flag | None = None
+    overrides: tuple[Place, ...] = ()
+
+
+class Doc:
+    """One document of one step: plain data, and where its parts came from.
+
+    A document read from a file has a ``source`` and no origins. Any other has origins by path; a part
+    without an origin of its own has that of its nearest ancestor. ``varies`` tells how the document
+    differs from replica to replica (see ``Indexed`` and ``Listing``).
+    """
+
+    __slots__ = ("data", "name", "origins", "source", "varies")
+
+    def __init__(
+        self,
+        name: str,
+        data: Any,
+        *,
+        source: Document | None = None,
+        origins: Mapping[Path, Origin] | None = None,
+        varies: Mapping[Path, Indexed | Listing] | None = None,
+    ) -> None:
+        self.name = name
+        self.data = data
+        self.source = source
+        self.origins = origins if origins is not None else {}
+        self.varies = varies if varies is not None else {}
+
+    def __repr__(self) -> str:
+        return f"Doc({self.name!r})"
+
+
+class Indexed(NamedTuple):
+    """Text that depends on the index of the replica; a number n among the parts stands for index + n."""
+
+    parts: tuple[str | int, ...]
+
+    def text(self, index: int) -> str:
+        return "".join(str(index + part) if isinstance(part, int) else part for part in self.parts)
+
+
+class Run(NamedTuple):
+    """``line`` for each index from ``start`` on, ``count`` times."""
+
+    line: Indexed
+    start: int
+    count: int
+
+
+class Listing(NamedTuple):
+    """Text that has a piece for every replica, such as a hostfile; written out only on request."""
+
+    pieces: tuple[str | Run, ...]
+
+    def text(self) -> str:
+        return "".join(
+            piece
+            if isinstance(piece, str)
+            else "".join(piece.line.text(i) for i in range(piece.start, piece.start + piece.count))
+            for piece in self.pieces
+        )
+
+    def folded(self) -> str:
+        """The text with each run of replicas as one piece, the index written as ``{0..31}``."""
+        return "".join(piece if isinstance(piece, str) else _folded_run(piece) for piece in self.pieces)
+
+
+def _folded_run(run: Run) -> str:
+    first, last = run.start, run.start + run.count - 1
+    if run.count <= 1:
+        return run.line.text(first) if run.count else ""
+    return "".join(
+        part if isinstance(part, str) else f"{{{first + part}..{last + part}}}" for part in run.line.parts
+    )
+
+
+class Cursor:
+    """A place together with its value. As a leaf of a marked tree it means: copied from there.
+
+    Using a cursor itself as a value (``==``, ``+``, truth, formatting, iteration) is a ``TypeError``.
+    A cursor may point at something that is not written: then ``exists`` is false, ``value`` is None,
+    and as a leaf it drops its key. An explicit null counts as not written, as in Kubernetes.
+    """
+
+    __slots__ = ("doc", "path", "value")
+
+    def __init__(self, doc: Doc, path: Path, value: Any) -> None:
+        self.doc = doc
+        self.path = path
+        self.value = value
+
+    @property
+    def exists(self) -> bool:
+        return self.value is not None
+
+    def get(self, *steps: str | int) -> Cursor:
+        """The place below, whether it is written or not."""
+        value = self.value
+        for step in steps:
+            if isinstance(value, dict):
+                value = value.get(step)
+            elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+                value = value[step]
+            else:
+                value = None
+        return Cursor(self.doc, (*self.path, *steps), value)
+
+    def __getitem__(self, step: str | int) -> Cursor:
+        below = self.get(step)
+        if not below.exists:
+            raise KeyError(f"{self.doc.name}: nothing at {(*self.path, step)}")
+        return below
+
+    def fields(self) -> dict[str, Cursor]:
+        """The keys of a mapping with their places; empty when this is not a mapping. Nulls are left out."""
+        if not isinstance(self.value, dict):
+            return {}
+        return {
+            key: Cursor(self.doc, (*self.path, key), value)
+            for key, value in self.value.items()
+            if value is not None
+        }
+
+    def entries(self) -> list[Cursor]:
+        """The entries of a list; empty when this is not a list."""
+        if not isinstance(self.value, list):
+            return []
+        return [Cursor(self.doc, (*self.path, i), value) for i, value in enumerate(self.value)]
+
+    def otherwise(self, value: Any) -> Any:
+        """The plain value, or ``value`` where nothing is written."""
+        return self.value if self.value is not None else value
+
+    @property
+    def place(self) -> Place:
+        return Place(self.doc, self.path)
+
+    def __repr__(self) -> str:
+        return f"Cursor({self.doc.name!r}, {self.path!r})"
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError(f"{self.path} in {self.doc.name} is a place; read its .value")
+
+    __eq__ = __ne__ = __add__ = __radd__ = __bool__ = __iter__ = __len__ = _refuse  # type: ignore[assignment]
+    __contains__ = __int__ = __float__ = __str__ = __format__ = __lt__ = __gt__ = _refuse  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Marked(NamedTuple):
+    """A value with its origin, inside a marked tree."""
+
+    value: Any
+    origin: Origin
+
+
+Why = Cursor | Fact | Flag
+
+
+def at(why: Why | tuple[Why, ...], value: Any, over: tuple[Cursor, ...] = ()) -> Marked:
+    """``value`` stands because of ``why``; ``over`` are the places whose values it replaces."""
+    return Marked(
+        value, _origin("because", why if isinstance(why, tuple) and not _is_why(why) else (why,), over)
+    )
+
+
+def computed(
+    function: Callable[..., Any], *cursors: Cursor, fact: Fact | None = None, over: tuple[Cursor, ...] = ()
+) -> Marked:
+    """``function`` of the values at ``cursors``; the first cursor is where a person would edit."""
+    whys: tuple[Why, ...] = (*cursors, fact) if fact else cursors
+    return Marked(function(*(c.value for c in cursors)), _origin("computed", whys, over))
+
+
+def copied(cursor: Cursor, over: tuple[Cursor, ...] = ()) -> Marked:
+    """``cursor`` with everything below it, where it replaces what stood at the places ``over``."""
+    return Marked(cursor.value, _origin("copied", (cursor,), over))
+
+
+def default(cursor: Cursor, fact: Fact, value: Any = None) -> Cursor | Marked:
+    """What is written at ``cursor``, else the value that ``fact`` gives (or ``value``)."""
+    if cursor.exists:
+        return cursor
+    return at((fact, cursor), fact.value if value is None else value)
+
+
+def _is_why(value: object) -> bool:
+    return isinstance(value, Cursor | Fact | Flag)
+
+
+def _origin(how: str, whys: tuple[Any, ...], over: tuple[Cursor, ...]) -> Origin:
+    places = tuple(why.place for why in whys if isinstance(why, Cursor))
+    fact = next((why for why in whys if isinstance(why, Fact)), None)
+    flag = next((why for why in whys if isinstance(why, Flag)), None)
+    return Origin(how, places, fact, flag, tuple(c.place for c in over if c.exists))
+
+
+def root(doc: Doc) -> Cursor:
+    """The cursor at the top of a document."""
+    return Cursor(doc, (), doc.data)
+
+
+def split(tree: Any, name: str, index: int = 0) -> Doc:
+    """The document that a marked tree describes.
+
+    Index-dependent leaves get their text for ``index`` and are noted in ``varies``; listings get their
+    folded text. Raises TypeError for a value that no mark covers.
+    """
+    origins: dict[Path, Origin] = {}
+    varies: dict[Path, Indexed | Listing] = {}
+
+    def walk(node: Any, path: Path, covered: bool) -> Any:
+        if isinstance(node, Cursor):
+            origins[path] = Origin("copied", (node.place,))
+            return node.value
+        if isinstance(node, Marked):
+            origins[path] = node.origin
+            if node.origin.how == "copied":
+                return node.value
+            return walk(node.value, path, True)
+        if isinstance(node, dict):
+            _demand(covered, path, name)
+            return {
+                key: walk(value, (*path, key), covered)
+                for key, value in node.items()
+                if not (isinstance(value, Cursor) and not value.exists)
+            }
+        if isinstance(node, list):
+            _demand(covered, path, name)
+            kept = [entry for entry in node if not (isinstance(entry, Cursor) and not entry.exists)]
+            return [walk(entry, (*path, i), covered) for i, entry in enumerate(kept)]
+        _demand(covered, path, name)
+        if isinstance(node, Indexed):
+            varies[path] = node
+            return node.text(index)
+        if isinstance(node, Listing):
+            varies[path] = node
+            return node.folded()
+        return node
+
+    data = walk(tree, (), False)
+    return Doc(name, data, origins=origins, varies=varies)
+
+
+def _demand(covered: bool, path: Path, name: str) -> None:
+    if not covered:
+        raise TypeError(f"{name}: nothing says where the value at {path} comes from")
+
+
+def origin_of(doc: Doc, path: Path) -> tuple[Origin, Path]:
+    """The origin that covers ``path`` and the rest of the path below it.
+
+    Raises LookupError for a document from a file, which has no origins.
+    """
+    for cut in range(len(path), -1, -1):
+        found = doc.origins.get(path[:cut])
+        if found is not None:
+            return found, path[cut:]
+    raise LookupError(f"{doc.name} has no origin for {path}")
+
+
+class Step(NamedTuple):
+    """One document on the way back to the file. ``origin`` is None at the file itself."""
+
+    doc: Doc
+    path: Path
+    origin: Origin | None
+
+
+def trace(doc: Doc, path: Path) -> list[Step]:
+    """The way from ``path`` in ``doc`` back to the line that somebody wrote, along the first places.
+
+    The last step is a document of a file, or one whose origin is a fact or a flag alone.
+    """
+    steps: list[Step] = []
+    while doc.source is None:
+        origin, rest = origin_of(doc, path)
+        steps.append(Step(doc, path, origin))
+        if not origin.places:
+            return steps
+        place = origin.places[0]
+        doc, path = place.doc, (*place.path, *rest) if origin.how == "copied" else place.path
+    steps.append(Step(doc, path, None))
+    return steps
+
+
+def origins_below(doc: Doc, path: Path) -> Iterator[tuple[Path, Origin]]:
+    """The origins noted at ``path`` and below it, in document order."""
+    depth = len(path)
+    for at_path, origin in doc.origins.items():
+        if at_path[:depth] == path:
+            yield at_path, origin

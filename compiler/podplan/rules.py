@@ -1,0 +1,74 @@
+"""The rules that are part of reading and of the schemas, and so are not policies of their own.
+
+A rule code is stable for ever; a rule that goes away leaves its code unused.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from podplan.findings import Severity
+
+
+class Rule(NamedTuple):
+    """A code with its name, its severity and one sentence that says what it means."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+
+
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+RULES: dict[str, Rule] = {
+    rule.code: rule
+    for rule in (
+        Rule("YAML001", "syntax", _ERROR, "The text is not YAML."),
+        Rule(
+            "YAML002",
+            "duplicate-key",
+            _ERROR,
+            "A mapping has the same key twice; the last one wins silently.",
+        ),
+        Rule("YAML003", "tab", _ERROR, "A tab stands where YAML wants spaces."),
+        Rule("YAML004", "unknown-tag", _ERROR, "A tag that Kubernetes ignores or refuses."),
+        Rule(
+            "YAML005",
+            "merge-key",
+            _WARNING,
+            "A merge key; kubectl and the Go tools resolve it in different ways.",
+        ),
+        Rule("YAML006", "alias", _ERROR, "An alias that leads nowhere or contains itself."),
+        Rule("YAML007", "not-json", _ERROR, "A value that JSON cannot hold (.inf, .nan)."),
+        Rule("YAML008", "key-type", _ERROR, "A key that is not a scalar, or is null."),
+        Rule("YAML009", "encoding", _ERROR, "Bytes that are not UTF-8, or control characters."),
+        Rule(
+            "YAML010",
+            "implicit-type",
+            _WARNING,
+            "A plain scalar that Kubernetes reads as another type than it looks.",
+        ),
+        Rule("YAML011", "directive", _ERROR, "A %YAML directive that Kubernetes refuses."),
+        Rule("SCHEMA001", "unknown-field", _ERROR, "A field that the schema does not know."),
+        Rule("SCHEMA002", "wrong-type", _ERROR, "A value of the wrong type."),
+        Rule("SCHEMA003", "missing-field", _ERROR, "A required field is not there."),
+        Rule("SCHEMA004", "not-allowed", _ERROR, "A value that is not one of the allowed ones."),
+        Rule("SCHEMA005", "out-of-range", _ERROR, "A number, length or count outside its range."),
+        Rule(
+            "SCHEMA006", "bad-format", _ERROR, "A name, quantity or other text that does not have its form."
+        ),
+        Rule("SCHEMA007", "duplicate", _ERROR, "Two entries of a list have the same key."),
+        Rule("SCHEMA008", "dangling-reference", _ERROR, "A name that refers to nothing in the same object."),
+        Rule(
+            "SCHEMA009", "conflict", _ERROR, "Fields that may not stand together, or contradict each other."
+        ),
+        Rule("SCHEMA010", "unknown-kind", _ERROR, "An apiVersion or kind that does not exist."),
+        Rule(
+            "SCHEMA011",
+            "old-spelling",
+            _ERROR,
+            "A field or kind under a name that it no longer has, or never had.",
+        ),
+    )
+}
