@@ -104,11 +104,11 @@ class Indexed(NamedTuple):
 
 
 class Run(NamedTuple):
-    """``line`` for each index from ``start`` on, ``count`` times."""
+    """``line`` for each index from ``start`` on, ``replicas`` times."""
 
     line: Indexed
     start: int
-    count: int
+    replicas: int
 
 
 class Listing(NamedTuple):
@@ -120,7 +120,7 @@ class Listing(NamedTuple):
         return "".join(
             piece
             if isinstance(piece, str)
-            else "".join(piece.line.text(i) for i in range(piece.start, piece.start + piece.count))
+            else "".join(piece.line.text(i) for i in range(piece.start, piece.start + piece.replicas))
             for piece in self.pieces
         )
 
@@ -130,9 +130,9 @@ class Listing(NamedTuple):
 
 
 def _folded_run(run: Run) -> str:
-    first, last = run.start, run.start + run.count - 1
-    if run.count <= 1:
-        return run.line.text(first) if run.count else ""
+    first, last = run.start, run.start + run.replicas - 1
+    if run.replicas <= 1:
+        return run.line.text(first) if run.replicas else ""
     return "".join(
         part if isinstance(part, str) else f"{{{first + part}..{last + part}}}" for part in run.line.parts
     )
@@ -205,8 +205,8 @@ class Cursor:
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError(f"{self.path} in {self.doc.name} is a place; read its .value")
 
-    __eq__ = __ne__ = __add__ = __radd__ = __bool__ = __iter__ = __len__ = _refuse  # type: ignore[assignment]
-    __contains__ = __int__ = __float__ = __str__ = __format__ = __lt__ = __gt__ = _refuse  # type: ignore[assignment]
+    __eq__ = __ne__ = __add__ = __radd__ = __bool__ = __iter__ = __len__ = _refuse
+    __contains__ = __int__ = __float__ = __str__ = __format__ = __lt__ = __gt__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
 
