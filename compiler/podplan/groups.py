@@ -1,0 +1,94 @@
+"""Lowered objects, folded: one template for all replicas of a type that differ only in their index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
+from podplan.provenance import Doc, Fact, Flag, Indexed, Marked, Path, split
+
+
+class Group(NamedTuple):
+    """Equal objects but for the index: ``doc`` is the one at index ``start``, and there are ``replicas``.
+
+    ``role`` is the replica type, or "" for an object that the job has only once.
+    """
+
+    doc: Doc
+    role: str = ""
+    start: int = 0
+    replicas: int = 1
+
+    @property
+    def indexes(self) -> str:
+        """The range of indexes as text, such as "0-31"; empty for an object that exists only once."""
+        if not self.role:
+            return ""
+        last = self.start + self.replicas - 1
+        return str(self.start) if last == self.start else f"{self.start}-{last}"
+
+
+class Options(NamedTuple):
+    """What lowering may be told besides the CR.
+
+    ``uid`` is the metadata.uid to name children by, where the CR itself has none. ``resumed`` lowers a
+    paused job as it will be when it goes on. ``values`` replaces the values of facts by fact id.
+    """
+
+    uid: str = ""
+    resumed: bool = False
+    values: Mapping[str, Any] = {}
+
+    def fact(self, fact: Fact) -> Fact:
+        """``fact`` with the value that the configuration gives it, if it does."""
+        if fact.id not in self.values:
+            return fact
+        return fact._replace(value=self.values[fact.id], basis="configured", source=f"lowering.{fact.id}")
+
+
+UID_FLAG = Flag("--uid")
+
+
+def group(tree: Marked, role: str = "", start: int = 0, replicas: int = 1) -> Group:
+    """The group whose object at index ``start`` a marked tree describes."""
+    kind, name = tree.value["kind"], tree.value["metadata"]["name"]
+    text = name.value if isinstance(name, Marked) else name
+    label = text.text(start) if isinstance(text, Indexed) else text
+    return Group(split(tree, f"{kind}/{label}", start), role, start, replicas)
+
+
+def expand(lowered: Group) -> Iterator[dict[str, Any]]:
+    """The objects of a group in full, in order of their index.
+
+    Raises BoundExceeded when there are more than ``MAX_REPLICAS_WRITTEN_OUT``.
+    """
+    if lowered.replicas > MAX_REPLICAS_WRITTEN_OUT:
+        raise BoundExceeded(
+            f"{lowered.doc.name} has {lowered.replicas} replicas, and at most "
+            f"{MAX_REPLICAS_WRITTEN_OUT} are written out; --fold prints one template for all of them"
+        )
+    for index in range(lowered.start, lowered.start + lowered.replicas):
+        yield at_index(lowered.doc, index)
+
+
+def at_index(doc: Doc, index: int) -> dict[str, Any]:
+    """The object that ``doc`` stands for at one index; parts that do not vary are shared."""
+    data: dict[str, Any] = dict(doc.data)
+    copies: dict[Path, Any] = {(): data}
+    for path, text in doc.varies.items():
+        _put(copies, path, text.text(index) if isinstance(text, Indexed) else text.text())
+    return data
+
+
+def _put(copies: dict[Path, Any], path: Path, value: str) -> None:
+    """Sets ``path`` in the tree whose root copy is ``copies[()]``, copying each container once on the way."""
+    for cut in range(1, len(path)):
+        if path[:cut] not in copies:
+            parent = copies[path[: cut - 1]]
+            copies[path[:cut]] = parent[path[cut - 1]] = _shallow(parent[path[cut - 1]])
+    copies[path[:-1]][path[-1]] = value
+
+
+def _shallow(container: Any) -> Any:
+    return dict(container) if isinstance(container, dict) else list(container)
