@@ -1,0 +1,120 @@
+"""Pods of a role: metadata, labels, and the template with what the controller lays over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from podplan import facts
+from podplan.groups import Group, group
+from podplan.kinds._children import Tree, job_labels, metadata, replacing
+from podplan.kinds._job import Job, Launch, Role
+from podplan.kinds._scheduling import scheduled, scheduler_labels
+from podplan.provenance import Cursor, Fact, Indexed, at
+
+REPLICA_INDEX = 0  # as a part of an Indexed text: the index itself
+
+
+def pods(
+    job: Job,
+    role: Role,
+    spec: Tree,
+    *,
+    labels: Tree,
+    start: int = 0,
+    replicas: int | None = None,
+    name: Indexed | str | None = None,
+) -> list[Group]:
+    """The Pods ``start`` and on of a role, as one group; an empty list where there are none."""
+    count = role.replicas if replicas is None else replicas
+    if count <= 0:
+        return []
+    naming = replica_name(job, role) if name is None else name
+    tree = at(
+        (role.where, facts.POD_PER_REPLICA),
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata(job, naming, template=role.template.get("metadata"), labels=labels),
+            "spec": spec,
+        },
+    )
+    return [group(tree, role.type, start, count)]
+
+
+def replica_name(job: Job, role: Role) -> Indexed:
+    """``<base>-<type>-<index>``"""
+    return Indexed((f"{job.base}-{role.type}-", REPLICA_INDEX))
+
+
+def replica_labels(job: Job, role: Role) -> Tree:
+    """The labels of a replica of the kinds that number their replicas by label."""
+    return {
+        **job_labels(job),
+        "replica-type": at((facts.REPLICA_LABELS, role.where), role.type),
+        "replica-index": at((facts.REPLICA_LABELS, role.where), Indexed((REPLICA_INDEX,))),
+        **scheduler_labels(job, role.type),
+    }
+
+
+def master_label(role: Role) -> Tree:
+    return {"job-role": at((facts.MASTER_LABEL, role.where), "master")}
+
+
+def pod_spec(
+    job: Job,
+    role: Role,
+    containers: list[Any],
+    launch: Launch,
+    *,
+    never: Fact = facts.RESTART_NEVER,
+    volumes: list[Any] | None = None,
+) -> Tree:
+    """The spec of the template with containers, restart policy and scheduler as the controller sets them."""
+    spec = role.template.get("spec")
+    tree: Tree = {**spec.fields(), "containers": containers}
+    if not launch.keep_init:
+        tree.pop("initContainers", None)
+    if volumes:
+        tree["volumes"] = [*spec.get("volumes").entries(), *volumes]
+    policy = spec.get("restartPolicy")
+    tree["restartPolicy"] = at(never, job.options.fact(never).value, over=(policy,))
+    if scheduled(job):
+        tree["schedulerName"] = at(
+            (job.options.fact(facts.SCHEDULER_NAME), job.spec.get("scheduler")),
+            job.options.fact(facts.SCHEDULER_NAME).value,
+            over=(spec.get("schedulerName"),),
+        )
+    return tree
+
+
+def training_index(containers: list[Cursor], preferred: str) -> int:
+    """The index of the container called ``preferred``, else 0."""
+    return next((i for i, c in enumerate(containers) if c.get("name").value == preferred), 0)
+
+
+def each_container(
+    role: Role,
+    training: int | None,
+    change: Callable[[Cursor], Tree],
+    others: Callable[[Cursor], Tree] | None = None,
+) -> list[Any]:
+    """The containers of a role: ``change`` makes the training one (all, for None), ``others`` the rest."""
+    keep = others or (lambda container: container.fields())
+    return [
+        at(container, (change if training is None or i == training else keep)(container))
+        for i, container in enumerate(role.template.get("spec", "containers").entries())
+    ]
+
+
+def launched(container: Tree, launch: Launch) -> Tree:
+    """``container`` with the command and args of a run mode, where it has any."""
+    tree = dict(container)
+    for key, value in (("command", launch.command), ("args", launch.args)):
+        if value is None:
+            continue
+        replaced = tree.pop(key, None)
+        if value == []:
+            continue
+        tree[key] = replacing(value, replaced if isinstance(replaced, Cursor) else None)
+    return tree

@@ -1,0 +1,58 @@
+"""What a job with a t9kScheduler section gets: a PodGroup, and labels that put its Pods there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan import facts
+from podplan.groups import Group, group
+from podplan.kinds._children import job_labels, metadata
+from podplan.kinds._job import Job
+from podplan.provenance import Cursor, Why, at, default
+
+
+def scheduled(job: Job) -> bool:
+    """Whether the job is scheduled by t9k-scheduler: it has a section, even an empty one."""
+    return _section(job).exists
+
+
+def scheduler_labels(job: Job, role: str = "") -> dict[str, Any]:
+    """The labels of a Pod of the PodGroup; ``role`` is left out where the controller sets none."""
+    if not scheduled(job):
+        return {}
+    fact = facts.SCHEDULER_LABELS
+    queue = _section(job).get("queue")
+    labels: dict[str, Any] = {
+        "scheduler.tensorstack.dev/group-name": at((fact, job.name), job.name.value),
+        "scheduler.tensorstack.dev/queue": default(queue, job.options.fact(facts.QUEUE)),
+    }
+    if role:
+        labels["scheduler.tensorstack.dev/role"] = at((fact, _section(job)), role)
+    return labels
+
+
+def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Group]:
+    """The PodGroup of a scheduled job, as a list of one or none."""
+    if not scheduled(job):
+        return []
+    section = _section(job)
+    tree = at(
+        (section, facts.POD_GROUP),
+        {
+            "apiVersion": "scheduler.tensorstack.dev/v1beta1",
+            "kind": "PodGroup",
+            "metadata": metadata(
+                job, job.name.value, why=(job.name, facts.POD_GROUP), labels=job_labels(job)
+            ),
+            "spec": {
+                "minMember": at(counted, min_member),
+                "priority": default(section.get("priority"), job.options.fact(facts.PRIORITY)),
+                "queue": default(section.get("queue"), job.options.fact(facts.QUEUE)),
+            },
+        },
+    )
+    return [group(tree)]
+
+
+def _section(job: Job) -> Cursor:
+    return job.spec.get("scheduler", "t9kScheduler")

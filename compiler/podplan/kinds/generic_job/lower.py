@@ -1,0 +1,63 @@
+"""GenericJob: Pods as written, a Service per replica on request, and variables in command, args and env."""
+
+from __future__ import annotations
+
+from podplan import facts
+from podplan.groups import Group, Options
+from podplan.kinds._children import Tree, job_labels
+from podplan.kinds._job import Job, Role, job, launch, paused, replica_roles
+from podplan.kinds._pods import REPLICA_INDEX, each_container, launched, pod_spec, pods
+from podplan.kinds._scheduling import pod_groups, scheduler_labels
+from podplan.kinds._services import services
+from podplan.kinds.generic_job.variables import substituted
+from podplan.provenance import Cursor, Indexed, Why, at
+
+
+def lower(cr: Cursor, options: Options) -> list[Group]:
+    """The objects of a GenericJob (t9k-semantics §4): PodGroup, Services, Pods."""
+    generic = job(cr, options)
+    roles = replica_roles(generic)
+    ports = generic.spec.get("service", "ports")
+    exposed = [
+        group
+        for role in roles
+        if ports.exists
+        for group in services(
+            generic, role, ports, selector=_selector(generic, role), fact=facts.GENERIC_SERVICE
+        )
+    ]
+    if paused(generic):
+        return exposed
+    counted: tuple[Why, ...] = (*(why for role in roles for why in role.counted), facts.MIN_MEMBER)
+    members = sum(role.replicas for role in roles)
+    running = [group for role in roles for group in _pods(generic, role, roles)]
+    return [*pod_groups(generic, members, counted), *exposed, *running]
+
+
+def _pods(generic: Job, role: Role, roles: list[Role]) -> list[Group]:
+    launching = launch(generic, role.type)
+    containers = each_container(
+        role,
+        None if generic.spec.get("runMode", "debug", "enabled").value is True else 0,
+        lambda container: substituted(generic, role, roles, launched(container.fields(), launching)),
+        lambda container: substituted(generic, role, roles, dict(container.fields())),
+    )
+    labels: Tree = {
+        **job_labels(generic),
+        "genericjob": at((facts.GENERIC_LABELS, generic.name), generic.name.value),
+        "genericjob-replica": at((facts.GENERIC_LABELS, role.where), _replica_label(generic, role)),
+        **scheduler_labels(generic),
+    }
+    spec = pod_spec(generic, role, containers, launching, never=facts.RESTART_NEVER_ASSUMED)
+    return pods(generic, role, spec, labels=labels)
+
+
+def _replica_label(generic: Job, role: Role) -> Indexed:
+    return Indexed((f"{generic.name.value}-{role.type}-", REPLICA_INDEX))
+
+
+def _selector(generic: Job, role: Role) -> Tree:
+    return {
+        "genericjob": generic.name,
+        "genericjob-replica": at((facts.GENERIC_LABELS, role.where), _replica_label(generic, role)),
+    }

@@ -1,0 +1,94 @@
+"""The variables of a GenericJob: $(type), $(rank), $(replicas[T]), $(service.T[i].host), $(service.port[n]).
+
+Replaced by the controller before a Pod is made (t9k-semantics §4.3). What it does not know is left as it
+is, and so is anything after ``$$``, which Kubernetes reads as an escape.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from podplan import facts
+from podplan.kinds._children import Tree
+from podplan.kinds._job import Job, Role
+from podplan.kinds._pods import REPLICA_INDEX
+from podplan.provenance import Cursor, Indexed, at, computed
+
+VARIABLE = re.compile(
+    r"(?<!\$)\$\((?:(?P<type>type)|(?P<rank>rank)|replicas\[(?P<replicas>[^\[\]()]+)\]"
+    r"|service\.(?P<host_type>[^\[\]()]+)\[(?P<host_rank>[0-9]{1,9})\]\.host"
+    r"|service\.port\[(?P<port>[^\[\]()]+)\])\)"
+)
+
+
+def substituted(job: Job, role: Role, roles: list[Role], container: Tree) -> Tree:
+    """A container with the variables in its command, args and env values replaced."""
+    tree = dict(container)
+    for key in ("command", "args"):
+        if key in tree:
+            tree[key] = _each(tree[key], lambda entry: _text(job, role, roles, entry))
+    if "env" in tree:
+        tree["env"] = _each(tree["env"], lambda entry: _variable(job, role, roles, entry))
+    return tree
+
+
+def _each(listed: Any, change: Any) -> Any:
+    """``change`` applied to the entries of a list at a cursor; the cursor itself when nothing changes."""
+    if not isinstance(listed, Cursor):
+        return listed
+    entries = listed.entries()
+    changed = [change(entry) for entry in entries]
+    if all(new is old for new, old in zip(changed, entries, strict=True)):
+        return listed
+    return at(listed, changed)
+
+
+def _variable(job: Job, role: Role, roles: list[Role], entry: Cursor) -> Any:
+    value = entry.get("value")
+    if not value.exists:
+        return entry
+    replaced = _text(job, role, roles, value)
+    return entry if replaced is value else {**entry.fields(), "value": replaced}
+
+
+def _text(job: Job, role: Role, roles: list[Role], cursor: Cursor) -> Any:
+    """The text at a cursor with its variables replaced; the cursor itself when there are none."""
+    if not isinstance(cursor.value, str) or "$(" not in cursor.value:
+        return cursor
+    parts: list[str | int] = []
+    end = 0
+    for match in VARIABLE.finditer(cursor.value):
+        value = _value(job, role, roles, match)
+        if value is None:
+            continue
+        parts += [cursor.value[end : match.start()], value]
+        end = match.end()
+    if not parts:
+        return cursor
+    parts.append(cursor.value[end:])
+    if any(isinstance(part, int) for part in parts):
+        return computed(lambda _: Indexed(tuple(parts)), cursor, fact=facts.GENERIC_SUBSTITUTION)
+    return computed(lambda _: "".join(map(str, parts)), cursor, fact=facts.GENERIC_SUBSTITUTION)
+
+
+def _value(job: Job, role: Role, roles: list[Role], match: re.Match[str]) -> str | int | None:
+    """What one variable stands for; a number for the index of the replica, None for what nobody knows."""
+    found = match.groupdict()
+    if found["type"]:
+        return role.type
+    if found["rank"]:
+        return REPLICA_INDEX
+    if found["replicas"]:
+        named = next((r for r in roles if r.type == found["replicas"]), None)
+        return None if named is None else str(named.replicas)
+    ports = job.spec.get("service", "ports")
+    if not ports.exists:
+        return None
+    if found["port"]:
+        port = next((p for p in ports.entries() if p.get("name").value == found["port"]), None)
+        return None if port is None else str(port.get("port").value)
+    named = next((r for r in roles if r.type == found["host_type"]), None)
+    if named is None or int(found["host_rank"]) >= named.replicas:
+        return None
+    return f"{job.base}-{named.type}-{int(found['host_rank'])}"

@@ -1,0 +1,45 @@
+"""How many Pods of which type an elastic PyTorchTrainingJob has."""
+
+from __future__ import annotations
+
+from podplan import facts
+from podplan.kinds._job import Job, Role
+from podplan.provenance import Cursor, Why
+
+
+def elastic(job: Job) -> bool:
+    """Whether the job is elastic, which it is only under torchrun (t9k-semantics §5.1)."""
+    return (
+        job.spec.get("elastic", "enabled").value is True
+        and job.spec.get("torchrunConfig", "enabled").value is True
+    )
+
+
+def shared_out(job: Job, roles: list[Role]) -> list[Role]:
+    """The roles of an elastic job with their shares of expectedReplicas; of any other, as they are."""
+    expected = job.spec.get("elastic", "expectedReplicas")
+    if not elastic(job) or not expected.exists or not roles:
+        return roles
+    weights = [role.where.get("scalingWeight").otherwise(1) for role in roles]
+    return [
+        role._replace(replicas=share, counted=_counted(role, expected, len(roles)))
+        for role, share in zip(roles, shares(expected.value, weights), strict=True)
+    ]
+
+
+def _counted(role: Role, expected: Cursor, types: int) -> tuple[Why, ...]:
+    if types == 1:
+        return (expected, facts.ELASTIC_REPLICAS)
+    return (expected, role.where.get("scalingWeight"), facts.ELASTIC_SHARES)
+
+
+def shares(total: int, weights: list[int]) -> list[int]:
+    """``total`` divided in proportion to ``weights``: whole parts first, then by largest remainder."""
+    whole = sum(weights)
+    if whole <= 0:
+        return [total if i == 0 else 0 for i in range(len(weights))]
+    parts = [total * weight // whole for weight in weights]
+    by_remainder = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
+    for i in by_remainder[: total - sum(parts)]:
+        parts[i] += 1
+    return parts

@@ -1,0 +1,104 @@
+"""PyTorchTrainingJob: ranks by env, or torchrun in place of the command; elastic; TensorBoard."""
+
+from __future__ import annotations
+
+from podplan import facts
+from podplan.groups import Group, Options, group
+from podplan.kinds._children import Tree, job_labels, metadata
+from podplan.kinds._job import Job, Role, job, launch, paused, replica_roles
+from podplan.kinds._pods import (
+    each_container,
+    launched,
+    master_label,
+    pod_spec,
+    pods,
+    replica_labels,
+    training_index,
+)
+from podplan.kinds._scheduling import pod_groups
+from podplan.kinds._services import services
+from podplan.kinds.pytorch_training_job.elastic import elastic, shared_out
+from podplan.kinds.pytorch_training_job.rendezvous import environment, master_port, torchrun, uses_torchrun
+from podplan.provenance import Cursor, Why, at
+
+
+def lower(cr: Cursor, options: Options) -> list[Group]:
+    """The objects of a PyTorchTrainingJob (t9k-semantics §5): PodGroup, TensorBoard, Services, Pods."""
+    training = job(cr, options)
+    roles = shared_out(training, replica_roles(training))
+    port = [master_port(training, "port")]
+    named = [found for role in roles for found in services(training, role, port)]
+    lasting = [*_tensorboard(training), *named]
+    if paused(training):
+        return lasting
+    running: list[Group] = []
+    first_rank = 0
+    for role in roles:
+        running += _pods(training, roles, role, first_rank)
+        first_rank += role.replicas
+    members, counted = _members(training, roles)
+    return [*pod_groups(training, members, counted), *lasting, *running]
+
+
+def _members(training: Job, roles: list[Role]) -> tuple[int, tuple[Why, ...]]:
+    least = training.spec.get("elastic", "minReplicas")
+    if elastic(training) and least.exists:
+        return least.value, (least, facts.MIN_MEMBER_ELASTIC)
+    counted = tuple(why for role in roles for why in role.counted)
+    return sum(role.replicas for role in roles), (*counted, facts.MIN_MEMBER)
+
+
+def _pods(training: Job, roles: list[Role], role: Role, first_rank: int) -> list[Group]:
+    """The Pods of one role; the replica of rank 0 is a group of its own, for its label."""
+    labels = replica_labels(training, role)
+    spec = _spec(training, roles, role, first_rank)
+    if first_rank > 0:
+        return pods(training, role, spec, labels=labels)
+    return [
+        *pods(training, role, spec, labels={**labels, **master_label(role)}, replicas=min(1, role.replicas)),
+        *pods(training, role, spec, labels=labels, start=1, replicas=role.replicas - 1),
+    ]
+
+
+def _spec(training: Job, roles: list[Role], role: Role, first_rank: int) -> Tree:
+    launching = launch(training, role.type)
+    written = role.template.get("spec", "containers").entries()
+    preferred = str(training.options.fact(facts.PYTORCH_TRAINING_CONTAINER).value)
+
+    def with_environment(container: Cursor) -> Tree:
+        before = environment(training, roles, first_rank)
+        return {**container.fields(), "env": [*before, *container.get("env").entries()]}
+
+    def trained(container: Cursor) -> Tree:
+        tree = with_environment(container)
+        tree["ports"] = [*container.get("ports").entries(), *_declared(training, container)]
+        if uses_torchrun(training):
+            tree["command"] = torchrun(training, roles, role, container)
+        return launched(tree, launching)
+
+    containers = each_container(role, training_index(written, preferred), trained, with_environment)
+    return pod_spec(training, role, containers, launching)
+
+
+def _declared(training: Job, container: Cursor) -> list[object]:
+    """The rendezvous port, unless the container declares it itself."""
+    number = training.options.fact(facts.PYTORCH_MASTER_PORT).value
+    if any(port.get("containerPort").value == number for port in container.get("ports").entries()):
+        return []
+    return [master_port(training, "containerPort")]
+
+
+def _tensorboard(training: Job) -> list[Group]:
+    spec = training.spec.get("tensorboardSpec")
+    if not spec.exists:
+        return []
+    tree = at(
+        (spec, facts.TENSORBOARD),
+        {
+            "apiVersion": "tensorstack.dev/v1beta1",
+            "kind": "TensorBoard",
+            "metadata": metadata(training, training.base, labels=job_labels(training)),
+            "spec": spec,
+        },
+    )
+    return [group(tree)]
