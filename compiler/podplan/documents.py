@@ -1,0 +1,87 @@
+"""What the documents of a file are: profiles, bases, inventories, CRs, Kubernetes objects, or none of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from podplan.provenance import Cursor, Doc, copied, split
+from podplan.source import Source
+
+CR_GROUP = "batch.tensorstack.dev/"
+PROFILE_GROUP = "podplan/"
+PROFILE_KINDS = {"JobProfile": "profile", "JobProfileBase": "base", "ClusterInventory": "inventory"}
+OBJECT_KINDS = frozenset(
+    {
+        ("v1", "Pod"),
+        ("v1", "Service"),
+        ("v1", "ConfigMap"),
+        ("v1", "Secret"),
+        ("scheduler.tensorstack.dev/v1beta1", "PodGroup"),
+        ("tensorstack.dev/v1beta1", "TensorBoard"),
+    }
+)
+# What a file must mention before a fault in its YAML is our concern.
+OURS = (CR_GROUP, "podplan/v")
+
+
+class Item(NamedTuple):
+    """One document, or one entry of a List.
+
+    ``what`` is profile, base, inventory, cr, object, podplan (a kind of ours that does not exist) or other;
+    for other, ``reason`` says in a few words what it is.
+    """
+
+    what: str
+    doc: Doc
+    reason: str = ""
+
+
+def items(source: Source) -> Iterator[Item]:
+    """The documents of a file in order, Lists taken apart."""
+    for document in source.documents:
+        yield from _unpacked(Doc(document.file, document.data, source=document))
+
+
+def mentions_ours(text: str) -> bool:
+    """Whether a text names an apiVersion of ours, so that a fault in it is worth a finding."""
+    return any(name in text for name in OURS)
+
+
+def is_helm_template(text: str) -> bool:
+    """Whether a text that is not YAML looks like a template of Helm."""
+    return "{{" in text and any(mark in text for mark in (".Values", ".Release", ".Chart", "{{-", "{{ include"))
+
+
+def _unpacked(doc: Doc) -> Iterator[Item]:
+    data = doc.data
+    if isinstance(data, dict) and isinstance(data.get("items"), list) and _is_list(data):
+        for index, entry in enumerate(data["items"]):
+            inner = split(copied(Cursor(doc, ("items", index), entry)), doc.name)
+            yield from _unpacked(inner) if _is_list(entry) else (classified(inner),)
+    else:
+        yield classified(doc)
+
+
+def _is_list(data: Any) -> bool:
+    if not isinstance(data, dict):
+        return False
+    kind = data.get("kind")
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("apiVersion"), str)
+
+
+def classified(doc: Doc) -> Item:
+    """The document with what it is."""
+    data = doc.data
+    if not isinstance(data, dict):
+        return Item("other", doc, "not a mapping")
+    version, kind = data.get("apiVersion"), data.get("kind")
+    if not isinstance(version, str):
+        return Item("other", doc, "no apiVersion")
+    if version.startswith(PROFILE_GROUP):
+        return Item(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
+    if version.startswith(CR_GROUP):
+        return Item("cr", doc)
+    if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
+        return Item("object", doc)
+    return Item("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")

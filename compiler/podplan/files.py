@@ -1,0 +1,113 @@
+"""Which files to read, and reading them: never outside the root, never anything but regular files.
+
+The root of a file is the git top level that it lies in, else its own folder. Files are known by the path
+that the user gave, so that what is printed can be opened from where the user stands.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatch
+
+from podplan.limits import MAX_FILE_BYTES, BoundExceeded
+
+SUFFIXES = (".yaml", ".yml")
+SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+
+
+class NoSuchPath(Exception):
+    """A path on the command line matches no file."""
+
+
+class OutsideRoot(Exception):
+    """A file that is not below the root, or not a regular file; the message is a sentence."""
+
+
+def root_of(path: str) -> str:
+    """The folder that a file may refer into: the git top level above it, else its own folder."""
+    folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
+    above = folder
+    while True:
+        if os.path.exists(os.path.join(above, ".git")):
+            return above
+        parent = os.path.dirname(above)
+        if parent == above:
+            return folder
+        above = parent
+
+
+def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
+    """The files that the paths stand for, each once: files as given, and the YAML files below folders, sorted.
+
+    ``exclude`` are shell patterns over the path as it would be printed, for what folders hold.
+    Raises NoSuchPath.
+    """
+    seen: set[str] = set()
+    for path in paths:
+        if os.path.isdir(path):
+            found: Iterator[str] = _below(path, exclude)
+        elif os.path.lexists(path):
+            found = iter((path,))
+        else:
+            raise NoSuchPath(f"{path}: no such file or folder")
+        for file in found:
+            key = os.path.abspath(file)
+            if key not in seen:
+                seen.add(key)
+                yield file
+
+
+def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
+    with os.scandir(folder) as scan:
+        entries = sorted(scan, key=lambda entry: entry.name)
+    for entry in entries:
+        path = entry.name if folder == "." else os.path.join(folder, entry.name)
+        if any(fnmatch(path, pattern) or fnmatch(entry.name, pattern) for pattern in exclude):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
+                yield from _below(path, exclude)
+        elif entry.name.endswith(SUFFIXES):
+            yield path
+
+
+def read_inside(root: str, path: str) -> bytes:
+    """The bytes of a regular file below ``root``; symbolic links are followed only inside it.
+
+    Raises OutsideRoot, BoundExceeded, and OSError where the file cannot be read.
+    """
+    real = os.path.realpath(path)
+    top = os.path.realpath(root)
+    if os.path.commonpath((real, top)) != top:
+        raise OutsideRoot(f"{path}: leads out of {os.path.basename(top) or top}, and nothing outside is read")
+    # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
+    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OutsideRoot(f"{path}: not a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            raise BoundExceeded(
+                f"{path} has {status.st_size} bytes, and at most {MAX_FILE_BYTES} are read from one file"
+            )
+        return stream.read(MAX_FILE_BYTES + 1)
+
+
+def beside(path: str, reference: str) -> str:
+    """The path that ``reference``, written in the file at ``path``, stands for, in the user's terms."""
+    return os.path.normpath(os.path.join(os.path.dirname(path), reference))
+
+
+def from_root(path: str) -> str:
+    """``path`` as seen from its root, with forward slashes: the same on every machine."""
+    return os.path.relpath(os.path.realpath(path), root_of(path)).replace(os.sep, "/")
+
+
+def in_user_terms(path: str, file: str) -> str:
+    """``path`` (absolute) as a path relative to where ``file``, as given by the user, is."""
+    folder = os.path.dirname(file)
+    if os.path.isabs(file):
+        return path
+    return os.path.normpath(os.path.join(folder, os.path.relpath(path, os.path.realpath(folder or "."))))

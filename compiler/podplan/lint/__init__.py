@@ -1,0 +1,1 @@
+"""From problems in documents of any step to findings at lines of files."""

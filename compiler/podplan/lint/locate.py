@@ -1,0 +1,48 @@
+"""The line for a problem: back along the origins to what somebody wrote."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from podplan.findings import Location
+from podplan.provenance import Doc, Path, Place, Step, origin_of, trace
+
+
+class Source(NamedTuple):
+    """Where a path of some document comes from: the place in the file, and the documents on the way."""
+
+    location: Location
+    steps: tuple[Step, ...]
+
+
+def locate(doc: Doc, path: Path, on_key: bool = False) -> Source:
+    """The place in a file for ``path`` in ``doc``; climbs to where the nearest part was written.
+
+    Every document traces to a file at its root, so there is always an answer.
+    """
+    for cut in range(len(path), -1, -1):
+        steps = trace(doc, path[:cut])
+        end = steps[-1]
+        if end.doc.source is not None:
+            return Source(_location(end.doc, end.path, on_key and cut == len(path)), tuple(steps))
+    raise LookupError(f"{doc.name} comes from no file")
+
+
+def _location(doc: Doc, path: Path, on_key: bool) -> Location:
+    source = doc.source
+    assert source is not None
+    span = source.span(path, on_key=on_key)
+    return Location(source.file, span.line, span.column, span.end_line, span.end_column, path)
+
+
+def other_places(doc: Doc, path: Path) -> list[Place]:
+    """The further places that a computed value was worked out from, beside the one it is reported at."""
+    places: list[Place] = []
+    while doc.source is None:
+        origin, rest = origin_of(doc, path)
+        places += origin.places[1:]
+        if not origin.places:
+            break
+        place = origin.places[0]
+        doc, path = place.doc, (*place.path, *rest) if origin.how == "copied" else place.path
+    return places
