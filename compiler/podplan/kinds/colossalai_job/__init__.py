@@ -1,0 +1,3 @@
+"""ColossalAIJob: compiled from a profile, taken apart again, and lowered to Pods."""
+
+KIND = "ColossalAIJob"

@@ -1,0 +1,3 @@
+"""DeepSpeedJob: compiled from a profile, taken apart again, and lowered to Pods."""
+
+KIND = "DeepSpeedJob"

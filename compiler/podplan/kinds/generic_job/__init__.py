@@ -1,0 +1,3 @@
+"""GenericJob: compiled from a profile, taken apart again, and lowered to Pods."""
+
+KIND = "GenericJob"

@@ -1,0 +1,3 @@
+"""PyTorchTrainingJob: compiled from a profile, taken apart again, and lowered to Pods."""
+
+KIND = "PyTorchTrainingJob"
