@@ -1,0 +1,473 @@
+"""The events of libyaml's parser -> plain data as Kubernetes reads it, and the mark of every part.
+
+One loop without recursion, so that no input can exhaust the stack, and with few calls, because calls
+are what costs. What is rare (anchors, tags, merge keys, odd keys) lives in methods beside the loop.
+
+The marks of a collection are one flat list, its *places*: ``[start, end, is_mapping]``, then for each
+entry of a mapping ``key, key start, key end, value start, value end``, for each of a list ``value
+start, value end``. A value that is a collection has its own places as value start and None as value
+end; an alias has an ``Alias``. ``end`` is a mark only for flow collections: libyaml lets the end of a
+block collection overshoot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from yaml import cyaml
+from yaml.events import (
+    AliasEvent,
+    DocumentEndEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from podplan import scalars
+from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded
+
+HEAD = 3  # the length of what stands before the entries in a list of places
+MAP_STRIDE = 5
+LIST_STRIDE = 2
+
+_INFINITE = (float("inf"), float("-inf"))
+# Where an anchor or a tag may stand; each begins with one character, which the search goes for first.
+_ANCHOR = re.compile(r"&(?<![^\s\[{,:\ufeff]&)(?=[^\s&])")
+_TAG = re.compile(r"!(?<![^\s\[{,:\ufeff]!)(?!=)")
+
+
+class Built(NamedTuple):
+    """One document: its data, its place (value start and end) and the offset where its text begins."""
+
+    data: Any
+    place: Any
+    place_end: Any
+    start: int
+
+
+class Trouble(NamedTuple):
+    """A fault before anybody looked up the line: offsets into the text that was parsed.
+
+    ``message`` may hold ``{line}``, which stands for the line of the offset ``first``.
+    """
+
+    rule: str
+    message: str
+    start: int
+    end: int
+    document: int
+    first: int = -1
+
+
+class Alias(NamedTuple):
+    """The place of ``*name``: its own marks, and the places of the collection that it stands for."""
+
+    start: Any
+    end: Any
+    target: list[Any] | None
+
+
+class Merge:
+    """One occurrence of the key ``<<``; it stands in the data until the mapping is complete."""
+
+    __slots__ = ("mark",)
+
+    def __init__(self, mark: Any) -> None:
+        self.mark = mark
+
+
+class Tally:
+    """What one file has used of its bounds."""
+
+    __slots__ = ("aliases", "documents", "expanded", "file")
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.documents = 0
+        self.aliases = 0
+        self.expanded = 0
+
+    def exceeded(self, what: str, bound: int, cure: str) -> BoundExceeded:
+        return BoundExceeded(f"{self.file}: more than {bound:,} {what}; {cure}")
+
+    def too_deep(self) -> BoundExceeded:
+        return self.exceeded("levels of nesting", MAX_DEPTH, "flatten the document")
+
+
+class _Odd(Exception):
+    """A plain scalar or key that needs a closer look."""
+
+
+class _Values(dict[str, Any]):
+    """Plain scalars -> values, each worked out once; raises _Odd for what deserves a fault or a hint."""
+
+    def __missing__(self, text: str) -> Any:
+        value = scalars.resolve(text)
+        if value.__class__ is not str and (_not_json(value) or scalars.hint(text)):
+            raise _Odd
+        self[text] = value
+        return value
+
+
+class _Keys(dict[str, str]):
+    """Plain scalars -> keys, each worked out once; raises _Odd for the merge key and for what is no key."""
+
+    def __missing__(self, text: str) -> str:
+        key = scalars.key_text(text)
+        if key is None or text == "<<":
+            raise _Odd
+        self[text] = key
+        return key
+
+
+class Builder:
+    """Builds the documents of one text; what was built before a syntax error stays in ``documents``.
+
+    ``first`` is the index of the first document. ``hints`` are what YAML010 is about.
+    """
+
+    def __init__(self, text: str, tally: Tally, first: int = 0) -> None:
+        self.text = text
+        self.tally = tally
+        self.index = first
+        self.documents: list[tuple[int, Built]] = []
+        self.troubles: list[Trouble] = []
+        self.hints: list[Trouble] = []
+        self._odd_values: list[Any] = []
+        self._anchors: dict[str, tuple[Any, list[Any] | None, str | None]] = {}
+        self._repeated: list[list[Any]] = []
+
+    def run(self) -> None:
+        """Read to the end. Raises yaml.YAMLError where the text is not YAML, and BoundExceeded."""
+        get: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
+        values, keys = _Values(), _Keys()
+        has_properties = bool(_ANCHOR.search(self.text) or _TAG.search(self.text))
+        anchors, repeated = self._anchors, self._repeated
+        merging: list[dict[Any, Any]] = []
+        start = 0
+        stack: list[tuple[Any, list[Any], bool]] = []
+        data: Any = []
+        places: list[Any] = []
+        place = places.append
+        in_map = False
+        key: Any = None
+        while True:
+            event = get()
+            kind = event.__class__
+            if in_map:
+                if kind is ScalarEvent:
+                    if has_properties and (event.tag is not None or event.anchor is not None):
+                        key = self._key_with_properties(event)
+                    elif event.implicit[0]:
+                        try:
+                            key = keys[event.value]
+                        except _Odd:
+                            key = self._odd_key(event)
+                    else:
+                        key = event.value
+                    end = event.end_mark
+                elif kind is MappingEndEvent:
+                    if merging and merging[-1] is data:
+                        self._merge(merging.pop())
+                    if places[1]:
+                        places[1] = event.end_mark
+                    data, places, in_map = stack.pop()
+                    place = places.append
+                    continue
+                elif kind is AliasEvent:
+                    key = self._alias_key(event)
+                    end = event.end_mark
+                else:
+                    key, end = self._collection_as_key(event, get, len(stack))
+                if key in data:
+                    repeated.append(places)
+                    del data[key]
+                elif key.__class__ is Merge and not (merging and merging[-1] is data):
+                    merging.append(data)
+                place(key)
+                place(event.start_mark)
+                place(end)
+                event = get()
+                kind = event.__class__
+            if kind is ScalarEvent:
+                if has_properties and (event.tag is not None or event.anchor is not None):
+                    value = self._scalar_with_properties(event)
+                elif event.implicit[0]:
+                    try:
+                        value = values[event.value]
+                    except _Odd:
+                        value = self._odd_value(event)
+                else:
+                    value = event.value
+                place(event.start_mark)
+                place(event.end_mark)
+                if in_map:
+                    data[key] = value
+                else:
+                    data.append(value)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                is_map = kind is MappingStartEvent
+                below: Any = {} if is_map else []
+                below_places = [event.start_mark, event.flow_style, is_map]
+                place(below_places)
+                place(None)
+                if in_map:
+                    data[key] = below
+                else:
+                    data.append(below)
+                stack.append((data, places, in_map))
+                if len(stack) > MAX_DEPTH:
+                    raise self.tally.too_deep()
+                if has_properties:
+                    if event.tag is not None:
+                        self._check_collection_tag(event, is_map)
+                    if event.anchor is not None:
+                        anchors[event.anchor] = (below, below_places, None)
+                data, places, in_map = below, below_places, is_map
+                place = places.append
+            elif kind is SequenceEndEvent:
+                if places[1]:
+                    places[1] = event.end_mark
+                data, places, in_map = stack.pop()
+                place = places.append
+            elif kind is AliasEvent:
+                value, target = self._alias(event, data, stack)
+                if key.__class__ is Merge and in_map and not isinstance(value, dict):
+                    value = self._bad_merge(event)
+                place(Alias(event.start_mark, event.end_mark, target))
+                place(None)
+                if in_map:
+                    data[key] = value
+                else:
+                    data.append(value)
+            elif kind is DocumentStartEvent:
+                start = self._start(event)
+                data, places, in_map = [], [], False
+                place = places.append
+            elif kind is DocumentEndEvent:
+                self._finish(data[0], places, start)
+            elif kind is StreamEndEvent:
+                return
+
+    def _start(self, event: Any) -> int:
+        self.tally.documents += 1
+        if self.tally.documents > MAX_DOCUMENTS:
+            raise self.tally.exceeded("documents", MAX_DOCUMENTS, "split the file")
+        self._anchors.clear()
+        self._repeated.clear()
+        self._odd_values.clear()
+        start: int = event.start_mark.index
+        if event.version is not None:
+            message = "Kubernetes refuses a %YAML directive; remove the line"
+            at = self.text.find("%YAML", start, event.end_mark.index)
+            self._trouble("YAML011", message, at, at + len("%YAML"))
+        return start
+
+    def _finish(self, data: Any, places: list[Any], start: int) -> None:
+        if data is None and places[0].index == places[1].index:
+            return  # nothing between two markers
+        for repeated in {id(places): places for places in self._repeated}.values():
+            self._report_repeated(repeated)
+        secret = isinstance(data, dict) and data.get("kind") == "Secret"
+        for event in self._odd_values:
+            message = scalars.hint(event.value, secret)
+            self.hints.append(
+                Trouble("YAML010", message, event.start_mark.index, event.end_mark.index, self.index)
+            )
+        self.documents.append((self.index, Built(data, places[0], places[1], start)))
+        self.index += 1
+
+    def _trouble(self, rule: str, message: str, start: int, end: int) -> None:
+        self.troubles.append(Trouble(rule, message, start, end, self.index))
+
+    def _at(self, event: Any, rule: str, message: str) -> None:
+        self._trouble(rule, message, event.start_mark.index, event.end_mark.index)
+
+    def _odd_value(self, event: Any) -> Any:
+        value = scalars.resolve(event.value)
+        if _not_json(value):
+            self._at(event, "YAML007", f'JSON has no {event.value}; write a number, or "{event.value}"')
+            return event.value
+        self._odd_values.append(event)
+        return value
+
+    def _odd_key(self, event: Any) -> Any:
+        if event.value == "<<":
+            return self._merge_key(event)
+        what = "null" if scalars.resolve(event.value) is None else "a number beyond 64 bits"
+        self._at(event, "YAML008", f"a key is {what}, which Kubernetes refuses; write a word, or quote it")
+        return event.value or "null"
+
+    def _merge_key(self, event: Any) -> Merge:
+        message = (
+            'the merge key "<<" overrides the keys above it in kubectl, but not in other tools; '
+            "write the keys out"
+        )
+        self._at(event, "YAML005", message)
+        return Merge(event.start_mark)
+
+    def _key_with_properties(self, event: Any) -> Any:
+        tag = event.tag
+        key: Any = None
+        if event.value == "<<" and (
+            tag == scalars.TAG_PREFIX + "merge" or (tag is None and event.implicit[0])
+        ):
+            return self._merge_key(event)
+        if tag is None and event.implicit[0]:
+            key = scalars.key_text(event.value)
+        elif tag is None or tag in ("!", scalars.TAG_PREFIX + "str"):
+            key = event.value
+        else:
+            value = self._tagged(event)
+            key = value if isinstance(value, str) else scalars.key_text(event.value)
+        if key is None:
+            key = self._odd_key(event)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (scalars.resolve(event.value), None, key)
+        return key
+
+    def _alias_key(self, event: Any) -> str:
+        anchor = self._anchors.get(event.anchor)
+        if anchor is None:
+            self._at(event, "YAML006", _undefined(event.anchor))
+        elif anchor[2] is None:
+            self._at(event, "YAML008", f"the key *{event.anchor} is not a string; write a word")
+        else:
+            return anchor[2]
+        return f"*{event.anchor}"
+
+    def _collection_as_key(self, event: Any, get: Any, depth: int) -> tuple[str, Any]:
+        """Leave a mapping or list out that stands where a key belongs; its text becomes the key."""
+        first, level = event, 1
+        while level:
+            event = get()
+            if isinstance(event, MappingStartEvent | SequenceStartEvent):
+                level += 1
+                if depth + level > MAX_DEPTH:
+                    raise self.tally.too_deep()
+            elif isinstance(event, MappingEndEvent | SequenceEndEvent):
+                level -= 1
+        start, end = first.start_mark.index, event.end_mark.index
+        if self.text[start - 1 : start + 1] == "{{" and start:
+            message = 'an unquoted "{{" is a mapping in a mapping to YAML; put the whole value in quotes'
+            self._trouble("YAML008", message, start - 1, end)
+        else:
+            what = "mapping" if isinstance(first, MappingStartEvent) else "list"
+            message = f"a key is a {what}, which Kubernetes refuses; write a word, or quote the key"
+            self._trouble("YAML008", message, start, end)
+        return self.text[start:end], event.end_mark
+
+    def _scalar_with_properties(self, event: Any) -> Any:
+        tag = event.tag
+        if tag == "!" or (tag is None and not event.implicit[0]):
+            value, key = event.value, event.value
+        elif tag is None:
+            value, key = scalars.resolve(event.value), scalars.key_text(event.value)
+            if _not_json(value) or scalars.hint(event.value):
+                value = self._odd_value(event)
+        else:
+            value = self._tagged(event)
+            key = value if isinstance(value, str) else scalars.key_text(event.value)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (value, None, key)
+        return value
+
+    def _tagged(self, event: Any) -> Any:
+        try:
+            value = scalars.tagged(event.tag, event.value)
+        except ValueError as error:
+            self._at(event, "YAML004", str(error))
+            return event.value
+        return self._odd_value(event) if _not_json(value) else value
+
+    def _check_collection_tag(self, event: Any, is_map: bool) -> None:
+        if event.tag not in ("!", scalars.TAG_PREFIX + ("map" if is_map else "seq")):
+            what = "mapping" if is_map else "list"
+            message = f"Kubernetes ignores the tag {scalars.shown(event.tag)} on a {what}; remove it"
+            self._at(event, "YAML004", message)
+
+    def _alias(self, event: Any, data: Any, stack: list[Any]) -> tuple[Any, list[Any] | None]:
+        """The value and the places that an alias stands for; {} where it stands for nothing."""
+        self.tally.aliases += 1
+        if self.tally.aliases > MAX_ALIASES:
+            raise self.tally.exceeded("aliases", MAX_ALIASES, "write the values out")
+        anchor = self._anchors.get(event.anchor)
+        if anchor is None:
+            self._at(event, "YAML006", _undefined(event.anchor))
+            return {}, None
+        value, places, _ = anchor
+        if places is not None:
+            if value is data or any(frame[0] is value for frame in stack):
+                message = f"*{event.anchor} stands inside of &{event.anchor} itself; write the values out"
+                self._at(event, "YAML006", message)
+                return {}, None
+            self._expand(value, len(stack))
+        return value, places
+
+    def _expand(self, value: Any, depth: int) -> None:
+        """Count what ``value`` is when it is written out at ``depth``."""
+        waiting = [(value, depth + 1)]
+        while waiting:
+            node, level = waiting.pop()
+            self.tally.expanded += 1
+            if self.tally.expanded > MAX_EXPANDED_NODES:
+                cure = "write the values out where they are needed"
+                raise self.tally.exceeded("nodes behind aliases", MAX_EXPANDED_NODES, cure)
+            if isinstance(node, dict | list):
+                if level > MAX_DEPTH:
+                    raise self.tally.too_deep()
+                below = node.values() if isinstance(node, dict) else node
+                waiting.extend((entry, level + 1) for entry in below)
+
+    def _merge(self, data: dict[Any, Any]) -> None:
+        """Replace each merge key by what it merges, in the order of go-yaml: what comes later wins."""
+        merged: dict[str, Any] = {}
+        for key, value in data.items():
+            if key.__class__ is not Merge:
+                merged[key] = value
+                continue
+            sources = value if isinstance(value, list) else [value]
+            if not all(isinstance(source, dict) for source in sources):
+                at = key.mark.index
+                self._trouble("YAML012", _MERGE_SOURCE, at, at + len("<<"))
+            for source in reversed(sources):
+                if isinstance(source, dict):
+                    merged.update(source)
+        data.clear()
+        data.update(merged)
+
+    def _bad_merge(self, event: Any) -> dict[str, Any]:
+        self._at(event, "YAML012", _MERGE_SOURCE)
+        return {}
+
+    def _report_repeated(self, places: list[Any]) -> None:
+        first: dict[str, int] = {}
+        for i in range(HEAD, len(places), MAP_STRIDE):
+            key, start, end = places[i : i + 3]
+            if key.__class__ is Merge:
+                continue
+            if key not in first:
+                first[key] = start.index
+                continue
+            message = (
+                f'the key "{key}" is already in line {{line}}, and the last one wins; keep one of the two'
+            )
+            found = Trouble("YAML002", message, start.index, end.index, self.index, first[key])
+            self.troubles.append(found)
+
+
+_MERGE_SOURCE = 'a merge key "<<" takes a mapping or a list of mappings; write the keys out instead'
+
+
+def _undefined(name: str) -> str:
+    return f'no anchor &{name} stands before *{name}; define it in this document, or quote the "*"'
+
+
+def _not_json(value: Any) -> bool:
+    return value.__class__ is float and (value != value or value in _INFINITE)

@@ -1,0 +1,312 @@
+"""YAML text -> plain data with the place of every part. The only reader of YAML.
+
+Values are what Kubernetes reads (``scalars``); the parser is libyaml's, the same that go-yaml was
+ported from, so both split a text into the same scalars. Nothing is raised for bad input: what is wrong
+becomes a ``Fault``, and the documents that can be read are read. Only a bound that is reached raises.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from yaml import YAMLError
+
+from podplan.builder import HEAD, LIST_STRIDE, MAP_STRIDE, Alias, Builder, Built, Merge, Tally, Trouble
+from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.syntax import explain
+
+Path = tuple[str | int, ...]
+
+_LINE_BREAK = re.compile(r"\r\n?|\n")
+_BLOCK_SCALAR = re.compile(r"(?:[&!]\S*\s+)*[|>]")
+# A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
+_MARKER = re.compile(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class Span(NamedTuple):
+    """A stretch of a text: lines and columns 1-based, columns in code points, the end exclusive.
+
+    ``start`` and ``end`` are 0-based code-point offsets in the text of the file.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+
+
+class Fault(NamedTuple):
+    """Something wrong with the text of a file; ``document`` is the index of the document that has it."""
+
+    rule: str
+    message: str
+    span: Span
+    document: int
+    help: str = ""
+
+
+class Source(NamedTuple):
+    """A file as read. ``hints`` are implicit types (YAML010), which a later stage may report or not.
+
+    ``text`` is the whole text, a byte order mark included. Faults and hints are in order of place.
+    """
+
+    file: str
+    text: str
+    documents: list[Document]
+    faults: list[Fault]
+    hints: list[Fault]
+
+
+class Lines:
+    """A text, and the line and column of its offsets; a byte order mark takes no column."""
+
+    __slots__ = ("_starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts: list[int] = []
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column of a 0-based offset."""
+        if not self._starts:
+            first = 1 if self.text.startswith(_BYTE_ORDER_MARK) else 0
+            self._starts = [first, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
+        line = max(bisect_right(self._starts, offset), 1)
+        return line, max(offset - self._starts[line - 1], 0) + 1
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(*self.at(start), *self.at(end), start, end)
+
+
+class Document:
+    """One document of a file: plain data, and where each part of it stands.
+
+    ``index`` counts from 0; documents without any content are not counted, unreadable ones are.
+    Aliases share what they stand for, so the data is to be read and never changed in place.
+    """
+
+    __slots__ = ("_base", "_lines", "_place", "_place_end", "_start", "_tables", "data", "file", "index")
+
+    def __init__(self, file: str, index: int, built: Built, base: int, start: int, lines: Lines) -> None:
+        self.data = built.data
+        self.file = file
+        self.index = index
+        self._place = built.place
+        self._place_end = built.place_end
+        self._base = base
+        self._start = start
+        self._lines = lines
+        self._tables: dict[int, dict[str, tuple[list[Any], int]]] = {}
+
+    def __repr__(self) -> str:
+        return f"Document({self.file!r}, {self.index})"
+
+    @property
+    def text(self) -> str:
+        """The text of the whole file."""
+        return self._lines.text
+
+    @property
+    def header(self) -> list[str]:
+        """The comment lines between the start of the document and its content, without line breaks."""
+        end = self._offsets(self._place, self._place_end)[0]
+        lines = (line.strip() for line in _LINE_BREAK.split(self.text[self._start : end]))
+        return [line for line in lines if line.startswith("#")]
+
+    def has(self, path: Path) -> bool:
+        """Whether something, if only a null, is written at ``path``."""
+        value = self.data
+        for step in path:
+            if isinstance(value, dict):
+                if step not in value:
+                    return False
+            elif not (isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)):
+                return False
+            value = value[step]
+        return True
+
+    def span(self, path: Path, on_key: bool = False) -> Span:
+        """Where the value at ``path`` stands, or with ``on_key`` its key.
+
+        What is not written gives the place of the nearest ancestor that is. An alias is its own place;
+        what is below it stands where its anchor is. A block ends with its last value, without the
+        blank lines and comments that may follow.
+        """
+        place, end = self._place, self._place_end
+        key: tuple[Any, Any] | None = None
+        for step in path:
+            below = self._below(place, step)
+            if below is None:
+                key = None
+                break
+            key, place, end = below
+        if on_key and key is not None:
+            return self._lines.span(key[0].index + self._base, key[1].index + self._base)
+        return self._lines.span(*self._offsets(place, end))
+
+    def _below(self, place: Any, step: str | int) -> tuple[tuple[Any, Any] | None, Any, Any] | None:
+        """The key (start, end) and the place (start, end) of one entry."""
+        if isinstance(place, Alias):
+            place = place.target
+        if not isinstance(place, list):
+            return None
+        if place[2]:
+            found = self._table(place).get(step) if isinstance(step, str) else None
+            if found is None:
+                return None
+            owner, i = found
+            return (owner[i + 1], owner[i + 2]), owner[i + 3], owner[i + 4]
+        if not isinstance(step, int) or not 0 <= step < (len(place) - HEAD) // LIST_STRIDE:
+            return None
+        i = HEAD + step * LIST_STRIDE
+        return None, place[i], place[i + 1]
+
+    def _table(self, places: list[Any]) -> dict[str, tuple[list[Any], int]]:
+        """Each key of a mapping -> the places that hold it and its position there, merged keys included."""
+        table = self._tables.get(id(places))
+        if table is None:
+            table = self._tables[id(places)] = {}
+            for i in range(HEAD, len(places), MAP_STRIDE):
+                if isinstance(places[i], Merge):
+                    for source in _merged(places[i + 3]):
+                        table.update(self._table(source))
+                else:
+                    table[places[i]] = (places, i)
+        return table
+
+    def _offsets(self, place: Any, end: Any) -> tuple[int, int]:
+        if isinstance(place, list):
+            return place[0].index + self._base, self._end(place)
+        if isinstance(place, Alias):
+            return place.start.index + self._base, place.end.index + self._base
+        start, stop = place.index + self._base, end.index + self._base
+        return start, _scalar_end(self.text, start, stop)
+
+    def _end(self, place: Any) -> int:
+        while isinstance(place, list):
+            if place[1]:
+                return int(place[1].index) + self._base
+            place, end = place[-2], place[-1]
+        return self._offsets(place, end)[1]
+
+
+def _merged(place: Any) -> list[list[Any]]:
+    """The places of the mappings that a merge key takes, the strongest last."""
+    if isinstance(place, Alias):
+        place = place.target
+    if not isinstance(place, list):
+        return []
+    if place[2]:
+        return [place]
+    entries = place[HEAD::LIST_STRIDE]
+    return [source for entry in reversed(entries) for source in _merged(entry) if source[2]]
+
+
+def _scalar_end(text: str, start: int, end: int) -> int:
+    """Where a scalar ends, without the blank lines that end a block scalar."""
+    if not text[start:end].endswith(("\n", "\r", " ", "\t")) or not _BLOCK_SCALAR.match(text, start, end):
+        return end
+    last = start + len(text[start:end].rstrip())
+    line_break = _LINE_BREAK.search(text, last, end)
+    return line_break.start() if line_break else end
+
+
+def read(content: bytes, file: str) -> Source:
+    """Read all documents of a file. Raises BoundExceeded and nothing else.
+
+    A document that is not YAML becomes a fault, and reading goes on at the next line that is ``---``.
+    """
+    if len(content) > MAX_FILE_BYTES:
+        raise BoundExceeded(f"{file}: larger than {MAX_FILE_BYTES:,} bytes; split the file")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        return _not_utf8(content, file, error)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _read(text, file)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _read(text: str, file: str) -> Source:
+    lines = Lines(text)
+    base = 1 if text.startswith(_BYTE_ORDER_MARK) else 0
+    source = Source(file, text, [], [], [])
+    builder = Builder(text[base:], Tally(file))
+    try:
+        builder.run()
+        _take(builder, base, source, lines)
+    except YAMLError:
+        tally = Tally(file)
+        index = 0
+        for start, end in _segments(text, base):
+            index = _read_segment(start, end, index, tally, source, lines)
+    return Source(file, text, source.documents, _in_order(source.faults), _in_order(source.hints))
+
+
+def _segments(text: str, base: int) -> Iterator[tuple[int, int]]:
+    """The stretches of a text that its --- lines cut, each of which can be read by itself."""
+    cuts = [base, *(match.start() for match in _MARKER.finditer(text, base)), len(text)]
+    return ((start, end) for start, end in pairwise(cuts) if start < end)
+
+
+def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source, lines: Lines) -> int:
+    """Add the documents and faults of one segment; the index of the next document comes back."""
+    text = source.text[start:end]
+    builder = Builder(text, tally, index)
+    try:
+        builder.run()
+        broken = 0
+    except YAMLError as error:
+        syntax = explain(error, text)
+        builder.troubles.append(Trouble(*syntax, builder.index))
+        broken = 1
+    _take(builder, start, source, lines)
+    return builder.index + broken
+
+
+def _take(builder: Builder, base: int, source: Source, lines: Lines) -> None:
+    for index, built in builder.documents:
+        start = built.start + base if source.documents else 0
+        source.documents.append(Document(source.file, index, built, base, start, lines))
+    source.faults.extend(_fault(trouble, base, lines) for trouble in builder.troubles)
+    source.hints.extend(_fault(trouble, base, lines) for trouble in builder.hints)
+
+
+def _fault(trouble: Trouble, base: int, lines: Lines) -> Fault:
+    message = trouble.message
+    if trouble.first >= 0:
+        message = message.replace("{line}", str(lines.at(trouble.first + base)[0]))
+    start = trouble.start + base
+    end = _scalar_end(lines.text, start, trouble.end + base)
+    return Fault(trouble.rule, message, lines.span(start, end), trouble.document)
+
+
+def _in_order(faults: list[Fault]) -> list[Fault]:
+    faults.sort(key=lambda fault: fault.span.start)
+    if len(faults) <= MAX_FAULTS:
+        return faults
+    rest = len(faults) - MAX_FAULTS
+    last = faults[MAX_FAULTS]
+    message = f"{rest:,} more of this kind or others follow in this file; correct the first ones"
+    return [*faults[:MAX_FAULTS], last._replace(message=message)]
+
+
+def _not_utf8(content: bytes, file: str, error: UnicodeDecodeError) -> Source:
+    text = content.decode(errors="replace")
+    at = len(content[: error.start].decode())
+    message = f"byte 0x{content[error.start]:02X} is not UTF-8; save the file as UTF-8"
+    fault = Fault("YAML009", message, Lines(text).span(at, at + 1), 0)
+    return Source(file, text, [], [fault], [])
