@@ -1,4 +1,4 @@
-"""What the documents of a file are: profiles, bases, inventories, CRs, Kubernetes objects, or none of ours."""
+"""What the documents of a file are: profiles, bases, inventories, CRs, Kubernetes objects, or not ours."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def mentions_ours(text: str) -> bool:
 
 def is_helm_template(text: str) -> bool:
     """Whether a text that is not YAML looks like a template of Helm."""
-    return "{{" in text and any(mark in text for mark in (".Values", ".Release", ".Chart", "{{-", "{{ include"))
+    return "{{" in text and any(
+        mark in text for mark in (".Values", ".Release", ".Chart", "{{-", "{{ include")
+    )
 
 
 def _unpacked(doc: Doc) -> Iterator[Item]:

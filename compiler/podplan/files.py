@@ -22,7 +22,11 @@ class NoSuchPath(Exception):
 
 
 class OutsideRoot(Exception):
-    """A file that is not below the root, or not a regular file; the message is a sentence."""
+    """A file that is not below the root, or not a regular file; ``reason`` says which in a few words."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.reason = reason
 
 
 def root_of(path: str) -> str:
@@ -39,7 +43,7 @@ def root_of(path: str) -> str:
 
 
 def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
-    """The files that the paths stand for, each once: files as given, and the YAML files below folders, sorted.
+    """The files that the paths stand for, each once: files as given, YAML files below folders, sorted.
 
     ``exclude`` are shell patterns over the path as it would be printed, for what folders hold.
     Raises NoSuchPath.
@@ -81,13 +85,13 @@ def read_inside(root: str, path: str) -> bytes:
     real = os.path.realpath(path)
     top = os.path.realpath(root)
     if os.path.commonpath((real, top)) != top:
-        raise OutsideRoot(f"{path}: leads out of {os.path.basename(top) or top}, and nothing outside is read")
+        raise OutsideRoot(path, "leads out of the repository")
     # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
     descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as stream:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            raise OutsideRoot(f"{path}: not a regular file")
+            raise OutsideRoot(path, "not a regular file")
         if status.st_size > MAX_FILE_BYTES:
             raise BoundExceeded(
                 f"{path} has {status.st_size} bytes, and at most {MAX_FILE_BYTES} are read from one file"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
-from podplan.provenance import Doc, Fact, Flag, Indexed, Marked, Path, split
+from podplan.provenance import Doc, Fact, Flag, Indexed, Listing, Marked, Path, Run, split
 
 
 class Group(NamedTuple):
@@ -92,3 +92,14 @@ def _put(copies: dict[Path, Any], path: Path, value: str) -> None:
 
 def _shallow(container: Any) -> Any:
     return dict(container) if isinstance(container, dict) else list(container)
+
+
+def folded(lowered: Group) -> dict[str, Any]:
+    """The object of a group with the index written as a range, such as ``train-worker-{0..31}``."""
+    data: dict[str, Any] = dict(lowered.doc.data)
+    copies: dict[Path, Any] = {(): data}
+    for path, text in lowered.doc.varies.items():
+        if isinstance(text, Indexed):
+            text = Listing((Run(text, lowered.start, lowered.replicas),))
+        _put(copies, path, text.folded())
+    return data

@@ -1,0 +1,5 @@
+"""``python -m podplan``"""
+
+from podplan.cli import main
+
+main()

@@ -1,0 +1,132 @@
+"""Flags that several commands share, and the settings that flags and configuration make together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from podplan import kubernetes
+from podplan.config import Config, config_for, config_from
+from podplan.findings import Severity
+from podplan.groups import Options
+from podplan.pipeline import Settings
+from podplan.requests import RequestError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+FAIL_ON = click.Choice(["error", "warning", "info", "never"])
+
+
+class Request(NamedTuple):
+    """The settings of a run, with the parts of the configuration that are not for the pipeline."""
+
+    settings: Settings
+    fail_on: Severity | None
+    exclude: tuple[str, ...]
+
+
+def input_options(command: Command) -> Command:
+    """-e, --set, --inventory, --k8s-version, --stdin-filename, --config, --isolated and --fail-on."""
+    for option in reversed(
+        [
+            click.option(
+                "-e",
+                "--env",
+                "environments",
+                metavar="NAME",
+                multiple=True,
+                help="Environment; all for each.",
+            ),
+            click.option(
+                "--set",
+                "sets",
+                metavar="KEY=VALUE",
+                multiple=True,
+                help="Set a field or a param of profiles.",
+            ),
+            click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use."),
+            click.option(
+                "--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against."
+            ),
+            click.option(
+                "--stdin-filename", metavar="FILE", default="", help="What standard input (-) is called."
+            ),
+            click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest."),
+            click.option("--isolated", is_flag=True, help="No configuration file."),
+            click.option(
+                "--fail-on", type=FAIL_ON, default=None, help="Severity that makes the exit code 1 [error]."
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def lowering_options(command: Command) -> Command:
+    """--uid and --resumed."""
+    for option in (
+        click.option("--resumed", is_flag=True, help="Lower paused jobs as they are once they go on."),
+        click.option(
+            "--uid",
+            metavar="UID",
+            default="",
+            help="metadata.uid of the CR, for the real names of its children.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def request(paths: Sequence[str], **flags: Any) -> Request:
+    """What flags and the nearest configuration ask for; flags win. Raises RequestError."""
+    config = _config(paths, flags["config"], flags["isolated"])
+    settings = Settings(
+        k8s_version=_version(flags["k8s_version"] or config.k8s_version),
+        environments=_environments(flags["environments"]),
+        sets=_sets(flags["sets"]),
+        options=Options(flags.get("uid", ""), flags.get("resumed", False), config.lowering),
+        inventory=flags["inventory"] or config.inventory,
+    )
+    return Request(settings, _severity(flags["fail_on"] or config.fail_on or "error"), config.exclude)
+
+
+def _config(paths: Sequence[str], named: str, isolated: bool) -> Config:
+    if named:
+        return config_from(named)
+    if isolated or not paths:
+        return Config()
+    return config_for("." if paths[0] == "-" else paths[0])
+
+
+def _version(wanted: str) -> str:
+    if wanted and wanted not in kubernetes.versions():
+        known = kubernetes.versions()
+        raise RequestError(f"Kubernetes {wanted} is not known; there are {known[0]} to {known[-1]}")
+    return wanted or kubernetes.DEFAULT_VERSION
+
+
+def _environments(names: Iterable[str]) -> Any:
+    """None for no flag, "all", or the names."""
+    wanted = tuple(dict.fromkeys(names))
+    return "all" if "all" in wanted else wanted or None
+
+
+def _sets(pairs: Iterable[str]) -> dict[str, str]:
+    parsed: dict[str, str] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise RequestError(f'--set wants KEY=VALUE, not "{pair}"')
+        parsed[key] = value
+    return parsed
+
+
+def _severity(name: str) -> Severity | None:
+    return None if name == "never" else Severity[name.upper()]
+
+
+def default_paths(paths: Sequence[str]) -> tuple[str, ...]:
+    """The paths given, or the folder one stands in."""
+    return tuple(paths) or (os.curdir,)

@@ -1,0 +1,38 @@
+"""podplan schema"""
+
+from __future__ import annotations
+
+import click
+
+from podplan import kubernetes
+from podplan.cli.output import write
+from podplan.requests import RequestError
+
+
+@click.group("schema")
+def command() -> None:
+    """The JSON Schemas of profiles, CRs and configuration."""
+
+
+@command.command("show")
+@click.argument("name", required=False)
+@click.option(
+    "--k8s-version", metavar="1.NN", default=kubernetes.DEFAULT_VERSION, help="For the Pod templates in it."
+)
+def show(name: str | None, k8s_version: str) -> int:
+    """Print the self-contained JSON Schema (2020-12) called NAME; without NAME, the names."""
+    import json
+
+    from podplan import schema
+
+    if name is None:
+        write("\n".join(schema.names()) + "\n")
+        return 0
+    if name not in schema.names():
+        raise RequestError(f'there is no schema "{name}"; there are {", ".join(schema.names())}')
+    if k8s_version not in kubernetes.versions():
+        raise RequestError(
+            f"Kubernetes {k8s_version} is not known; there are {', '.join(kubernetes.versions())}"
+        )
+    write(json.dumps(schema.show(name, k8s_version), indent=2, ensure_ascii=False) + "\n")
+    return 0

@@ -1,0 +1,87 @@
+"""Findings from what the pipeline saw; what is the same on many replicas or in many variants is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podplan.findings import Finding, Instances, Location, Lowered, Related
+from podplan.lint.locate import locate, other_places
+from podplan.lint.seen import Sighting
+from podplan.rules import RULES
+
+
+def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
+    """The findings of one item, in the order of their places; ``variants`` is how many the item has."""
+    folded: dict[tuple[object, ...], list[tuple[Finding, str]]] = {}
+    for sighting in sightings:
+        found = _finding(sighting)
+        folded.setdefault((found.rule, found.message, found.location), []).append((found, sighting.variant))
+    return sorted((_one(group, variants) for group in folded.values()), key=_order)
+
+
+def _order(found: Finding) -> tuple[object, ...]:
+    where = found.location
+    return (where.file, where.line, where.column, -found.severity, found.rule, found.message)
+
+
+def _finding(sighting: Sighting) -> Finding:
+    level, doc, problem, group = sighting.seen
+    source = locate(doc, problem.path, problem.on_key)
+    rule = RULES[problem.rule]
+    lowered = None
+    if level == "lowered" and group is not None:
+        lowered = Lowered(doc.data["kind"], doc.data["metadata"]["name"], group.indexes, problem.path)
+    return Finding(
+        rule=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=problem.message,
+        basis=rule.basis,
+        location=source.location,
+        level=level,
+        object=sighting.object,
+        lowered=lowered,
+        related=tuple(_related(sighting, source.location)),
+        help=problem.help,
+    )
+
+
+def _related(sighting: Sighting, primary: Location) -> Iterable[Related]:
+    _, doc, problem, _ = sighting.seen
+    for path, message in problem.related:
+        yield Related(locate(doc, path).location, message)
+    for place in other_places(doc, problem.path):
+        where = locate(place.doc, place.path).location
+        if where != primary:
+            yield Related(where, "the value comes from here too")
+
+
+def _one(group: list[tuple[Finding, str]], variants: int) -> Finding:
+    """One finding for all that are equal: the first, with the replicas and the variants of the others."""
+    first = group[0][0]
+    hit = tuple(dict.fromkeys(variant for _, variant in group))
+    if first.lowered is not None:
+        same = [found.lowered for found, variant in group if found.lowered is not None and variant == hit[0]]
+        first = first._replace(lowered=first.lowered._replace(indexes=_joined([low.indexes for low in same])))
+    if variants > 1:
+        first = first._replace(
+            instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit))
+        )
+    return first
+
+
+def _joined(ranges: list[str]) -> str:
+    """Ranges such as "0" and "1-31" as few as can be: "0-31"."""
+    numbers = sorted({_bounds(text) for text in ranges if text})
+    joined: list[tuple[int, int]] = []
+    for first, last in numbers:
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in joined)
+
+
+def _bounds(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    return int(first), int(last or first)

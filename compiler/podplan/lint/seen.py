@@ -1,0 +1,29 @@
+"""What was seen where, before anybody looked up the line."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from podplan.findings import Problem
+from podplan.groups import Group
+from podplan.provenance import Doc
+
+
+class Seen(NamedTuple):
+    """A problem, the document it was seen in, and the level of that document.
+
+    ``level`` is file, profile, cr or lowered; ``group`` are the lowered objects that it is about.
+    """
+
+    level: str
+    doc: Doc
+    problem: Problem
+    group: Group | None = None
+
+
+class Sighting(NamedTuple):
+    """Something seen in one variant of a document; ``object`` is the CR or Kubernetes object it is in."""
+
+    variant: str
+    seen: Seen
+    object: dict[str, Any] | None

@@ -1,0 +1,126 @@
+"""The whole way, in order; read this first.
+
+    profile ─ extend ─ environment ─ matrix ─ expressions ─ compile ─▶ CR ─ lower ─▶ Pods, Services, …
+       └──────────────── problems on all three, each with the document it was seen in ──────────────┘
+
+A hand-written CR enters at CR. Every step is a pure function from documents to documents; this module only
+puts them one after the other, and reads the files that a profile names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from podplan import kinds, kubernetes
+from podplan.documents import Item
+from podplan.findings import Problem
+from podplan.groups import Group, Options
+from podplan.lint.seen import Seen
+from podplan.provenance import Doc
+from podplan.reading import Reader
+from podplan.schema import check_against, check_cr, known_but_not_lowered
+
+if TYPE_CHECKING:
+    from podplan.profile.resolve import Variant
+
+FORMS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
+
+
+class Settings(NamedTuple):
+    """What the user asked for, from flags and configuration together.
+
+    ``environments`` is None for profiles as written, "all" for as written and under each, or names.
+    ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named.
+    """
+
+    k8s_version: str = kubernetes.DEFAULT_VERSION
+    environments: Literal["all"] | tuple[str, ...] | None = "all"
+    sets: Mapping[str, str] = {}
+    options: Options = Options()
+    inventory: str = ""
+
+
+class Plan(NamedTuple):
+    """One CR, hand-written or compiled from one variant of a profile, and what became of it.
+
+    ``variant`` is the environment and matrix instance, "" for none. ``cr`` is None where the profile did not
+    compile, and ``lowered`` is false where the CR could not be lowered; then ``seen`` says why.
+    """
+
+    item: Item
+    variant: str
+    environment: str
+    cr: Doc | None
+    groups: tuple[Group, ...]
+    seen: tuple[Seen, ...]
+    lowered: bool
+
+
+def plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
+    """Every CR that a profile stands for, or the CR itself, lowered and with its problems."""
+    if item.what == "cr":
+        yield lower(Plan(item, "", "", item.doc, (), (), False), settings)
+        return
+    from podplan.profile.resolve import resolve
+
+    resolution = resolve(
+        item.doc,
+        load=reader.load,
+        inventory=reader.inventory_for(item.doc, settings.inventory)
+        if _may_need_inventory(item.doc)
+        else None,
+        environments=settings.environments,
+        sets=settings.sets,
+    )
+    form = (Seen("profile", item.doc, problem) for problem in check_form(item))
+    seen = (*form, *(Seen("profile", doc, problem) for doc, problem in resolution.problems))
+    if not resolution.variants:
+        yield Plan(item, "", "", None, (), seen, False)
+    for variant in resolution.variants:
+        yield compile_variant(item, variant, seen, settings)
+        seen = ()
+
+
+def compile_variant(item: Item, variant: Variant, seen: tuple[Seen, ...], settings: Settings) -> Plan:
+    """One environment and matrix instance of a profile on its way to Pods."""
+    from podplan.kinds.compiling import compile_profile
+
+    compiled = compile_profile(variant.doc, variant.inventory)
+    seen = (*seen, *(Seen("profile", variant.doc, problem) for problem in compiled.problems))
+    plan = Plan(item, variant.id, variant.environment, compiled.cr, (), seen, False)
+    return plan if compiled.cr is None else lower(plan, settings)
+
+
+def lower(plan: Plan, settings: Settings) -> Plan:
+    """``plan`` with its CR checked, lowered if its schema lets it, and the lowered objects checked."""
+    cr = plan.cr
+    assert cr is not None
+    kind = cr.data.get("kind")
+    if isinstance(kind, str) and known_but_not_lowered(kind):
+        unlowered = Problem("CR900", f"{kind} is not lowered yet: nothing of it is checked", ("kind",))
+        return plan._replace(seen=(*plan.seen, Seen("cr", cr, unlowered)))
+    checked = check_cr(cr.data, settings.k8s_version)
+    seen = (*plan.seen, *(Seen("cr", cr, problem) for problem in checked.problems))
+    if not checked.lowerable:
+        return plan._replace(seen=seen)
+    groups = tuple(kinds.lower_cr(cr, settings.options))
+    below = (one for group in groups for one in check_object(group.doc, settings, group))
+    return plan._replace(groups=groups, seen=(*seen, *below), lowered=True)
+
+
+def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> Iterator[Seen]:
+    """The problems of a lowered object, or of a plain Kubernetes object in the tree."""
+    for problem in kubernetes.check(doc.data, settings.k8s_version):
+        yield Seen("lowered", doc, problem, group)
+
+
+def check_form(item: Item) -> list[Problem]:
+    """The faults in the form of a profile, a base or an inventory."""
+    return check_against(FORMS[item.what], item.doc.data)
+
+
+def _may_need_inventory(doc: Doc) -> bool:
+    """Whether a profile could refer to the inventory: it is searched for only then."""
+    text = doc.source.text if doc.source is not None else ""
+    return any(word in text for word in ("hardware", "inventory", "extends"))

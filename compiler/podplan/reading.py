@@ -1,0 +1,134 @@
+"""The files of a run: read once each, never outside the root of the file that names them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from podplan.documents import items
+from podplan.files import OutsideRoot, beside, expand, in_user_terms, read_inside, root_of
+from podplan.findings import Problem, Severity
+from podplan.limits import MAX_FILE_BYTES, BoundExceeded
+from podplan.provenance import Doc
+from podplan.requests import RequestError
+from podplan.rules import RULES
+from podplan.source import Source, read
+
+
+class Unread(NamedTuple):
+    """A file that is not checked, and in a few words why."""
+
+    file: str
+    reason: str
+
+
+class Reader:
+    """Reads the files that profiles refer to, each once in a run: bases and the inventory."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, Source] = {}
+        self._inventories: dict[str, Doc | None] = {}
+
+    def load(self, reference: str, referrer: Doc) -> Doc | Problem:
+        """The profile or base that ``extends`` of ``referrer`` names, relative to that file."""
+        file = _file(referrer)
+        if os.path.isabs(reference):
+            return Problem("PROF002", f'"{reference}" is an absolute path; write it relative to this file')
+        path = beside(file, reference)
+        try:
+            source = self._source(root_of(file), path)
+        except OutsideRoot as error:
+            return Problem("PROF002", f"cannot extend {error}")
+        except OSError as error:
+            return Problem("PROF002", f'cannot read "{reference}": {_reason(error)}')
+        broken = [fault for fault in source.faults if RULES[fault.rule].severity is Severity.ERROR]
+        if broken:
+            line, message = broken[0].span.line, broken[0].message
+            return Problem("PROF002", f'cannot extend "{reference}": line {line}: {message}')
+        found = [item.doc for item in items(source) if item.what in ("profile", "base")]
+        if len(found) != 1:
+            count = len(found) or "no"
+            return Problem("PROF002", f'"{reference}" holds {count} profiles or bases, and one is wanted')
+        return found[0]
+
+    def inventory_for(self, doc: Doc, named: str = "") -> Doc | None:
+        """The ClusterInventory for a profile: the ``named`` file, else the one below the root of the profile.
+
+        Raises RequestError where the named file holds none, or where there are two to choose from.
+        """
+        file = _file(doc)
+        if named:
+            return self._inventory(root_of(named), named)
+        root = root_of(file)
+        if root not in self._inventories:
+            found = list(_inventories(root))
+            if len(found) > 1:
+                shown = " and ".join(in_user_terms(path, file) for path in found[:2])
+                raise RequestError(
+                    f"there are {len(found)} ClusterInventory files ({shown}); say which one with --inventory"
+                    " or with inventory = in podplan.toml"
+                )
+            self._inventories[root] = self._inventory(root, in_user_terms(found[0], file)) if found else None
+        return self._inventories[root]
+
+    def texts(self, files: Iterable[str]) -> dict[str, str]:
+        """The texts of those of ``files`` that were read here."""
+        return {file: self._sources[file].text for file in files if file in self._sources}
+
+    def _source(self, root: str, path: str) -> Source:
+        if path not in self._sources:
+            self._sources[path] = read(read_inside(root, path), path)
+        return self._sources[path]
+
+    def _inventory(self, root: str, path: str) -> Doc:
+        try:
+            source = self._source(root, path)
+        except (OSError, OutsideRoot) as error:
+            reason = _reason(error) if isinstance(error, OSError) else str(error)
+            raise RequestError(f"cannot read the inventory {path}: {reason}") from None
+        docs = [item.doc for item in items(source) if item.what == "inventory"]
+        if len(docs) != 1:
+            raise RequestError(f"{path}: wants one ClusterInventory, and has {len(docs) or 'none'}")
+        return docs[0]
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _file(doc: Doc) -> str:
+    assert doc.source is not None, "only documents of a file extend others"
+    return doc.source.file
+
+
+def _inventories(root: str) -> Iterator[str]:
+    for path in expand([root]):
+        try:
+            content = read_inside(root, path)
+        except (OSError, OutsideRoot):
+            continue
+        if b"ClusterInventory" in content and any(
+            item.what == "inventory" for item in items(read(content, path))
+        ):
+            yield path
+
+
+def sources(paths: Iterable[str]) -> Iterator[Source | Unread]:
+    """Each file read, or why it is not. Raises RequestError for a file that cannot be read at all."""
+    for path in paths:
+        try:
+            yield read(read_inside(root_of(path), path), path)
+        except OutsideRoot as error:
+            yield Unread(path, error.reason)
+        except OSError as error:
+            raise RequestError(f"{path}: {_reason(error)}") from None
+
+
+def standard_input(filename: str = "") -> Source:
+    """Standard input as a file called ``filename``. Raises BoundExceeded."""
+    content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise BoundExceeded(f"standard input has more than {MAX_FILE_BYTES} bytes, and no more are read")
+    return read(content, filename or "<stdin>")

@@ -1,0 +1,101 @@
+"""The CRs and the lowered objects of files as text: all of them, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from podplan.check import identity
+from podplan.documents import items
+from podplan.emit import emit_document
+from podplan.files import from_root
+from podplan.groups import Group, expand, folded
+from podplan.pipeline import Plan, Settings, plans
+from podplan.reading import Reader, Unread
+from podplan.requests import RequestError
+from podplan.source import Source
+
+RENDERED_FROM = "# podplan: rendered from "
+PREDICTED_FROM = "# podplan: lowered from "
+
+
+def all_plans(
+    found: Iterable[Source | Unread], settings: Settings, reader: Reader, wanted: frozenset[str]
+) -> list[Plan]:
+    """The plans of the documents in the files that are of a ``wanted`` sort: profile, cr.
+
+    Raises RequestError where an environment has to be named, or two results have one name.
+    """
+    made: list[Plan] = []
+    for source in found:
+        if isinstance(source, Unread):
+            continue
+        for item in items(source):
+            if item.what in wanted:
+                _demand_environment(item.doc.data, source.file, settings)
+                made += plans(item, settings, reader)
+    _refuse_duplicates(made)
+    return made
+
+
+def _demand_environment(document: Mapping[str, Any], file: str, settings: Settings) -> None:
+    spec = document.get("spec")
+    environments = spec.get("environments") if isinstance(spec, dict) else None
+    if isinstance(environments, dict) and environments and settings.environments is None:
+        names = ", ".join(map(str, environments))
+        raise RequestError(f"{file} has environments ({names}); say which with -e NAME, or -e all")
+
+
+def _refuse_duplicates(made: Iterable[Plan]) -> None:
+    seen: dict[tuple[Any, ...], str] = {}
+    for plan in made:
+        if plan.cr is None:
+            continue
+        named = identity(plan.cr.data)
+        key = (named["kind"], named["namespace"], named["name"])
+        here = f"{plan.item.doc.name} ({plan.variant})" if plan.variant else plan.item.doc.name
+        if key in seen and named["name"] is not None:
+            raise RequestError(
+                f"two results are both {named['kind']} {named['name']}: from {seen[key]} and from {here};"
+                " give them different names or namespaces"
+            )
+        seen[key] = here
+
+
+def rendered_header(plan: Plan, settings: Settings) -> str:
+    """The comment that a rendered CR begins with: what was rendered, so that check can do it again."""
+    flags = f" -e {plan.environment}" if plan.environment else ""
+    flags += "".join(f" --set {key}={value}" for key, value in settings.sets.items())
+    return f"{RENDERED_FROM}{from_root(plan.item.doc.name)}{flags}\n"
+
+
+def rendered(plan: Plan, settings: Settings) -> str:
+    """The CR of a plan as one YAML document, with its header."""
+    assert plan.cr is not None
+    return rendered_header(plan, settings) + emit_document(plan.cr.data)
+
+
+def lowered(plan: Plan) -> Iterator[str]:
+    """The lowered objects of a plan as YAML documents, every replica written out."""
+    for group in plan.groups:
+        for data in expand(group):
+            yield emit_document(data)
+
+
+def lowered_folded(plan: Plan) -> Iterator[str]:
+    """The replica groups of a plan as YAML documents, with ``{0..31}`` for the index; for reading."""
+    for group in plan.groups:
+        yield f"# {_size(group)}\n{emit_document(folded(group))}"
+
+
+def _size(group: Group) -> str:
+    if not group.role:
+        return "one object"
+    if group.replicas == 1:
+        return f"{group.role} {group.start}"
+    return f"{group.role} {group.indexes}: {group.replicas} objects"
+
+
+def stream(documents: Iterable[str]) -> str:
+    """Documents as one YAML stream."""
+    return "".join(f"---\n{document}" for document in documents)

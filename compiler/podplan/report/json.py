@@ -1,0 +1,70 @@
+"""The format for machines, ``"format": 1``; docs/findings.md describes its fields, which do not change."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from podplan.check import Result
+from podplan.findings import Finding, pointer
+
+
+def render(result: Result) -> str:
+    """The findings and the summary as one JSON object."""
+    counts = result.summary
+    document = {
+        "format": 1,
+        "findings": [_finding(found) for found in result.findings],
+        "summary": {
+            "errors": counts.errors,
+            "warnings": counts.warnings,
+            "infos": counts.infos,
+            "suppressed": counts.suppressed,
+            "files": counts.files,
+            "objects": counts.objects,
+            "lowered": counts.lowered,
+            "notChecked": dict(counts.not_checked),
+        },
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _finding(found: Finding) -> dict[str, Any]:
+    where, lowered, instances = found.location, found.lowered, found.instances
+    return {
+        "rule": found.rule,
+        "name": found.name,
+        "severity": str(found.severity),
+        "message": found.message,
+        "basis": found.basis,
+        "file": where.file,
+        "line": where.line,
+        "column": where.column,
+        "endLine": where.end_line,
+        "endColumn": where.end_column,
+        "path": pointer(where.path),
+        "object": found.object,
+        "level": found.level,
+        "lowered": lowered
+        and {
+            "kind": lowered.kind,
+            "name": lowered.name,
+            "indexes": lowered.indexes,
+            "path": pointer(lowered.path),
+        },
+        "instances": instances and {"hit": instances.hit, "of": instances.of, "ids": list(instances.ids)},
+        "related": [
+            {
+                "file": related.location.file,
+                "line": related.location.line,
+                "column": related.location.column,
+                "path": pointer(related.location.path),
+                "message": related.message,
+            }
+            for related in found.related
+        ],
+        "help": found.help or None,
+        "fix": None,
+        "suppressed": False,
+        "reason": None,
+    }

@@ -1,0 +1,27 @@
+"""The one line that says how it went."""
+
+from __future__ import annotations
+
+from podplan.check import Result
+
+
+def summary_line(result: Result) -> str:
+    """Such as "1 error in 3 files (4 objects, 38 lowered); not checked: 2 × Deployment (apps/v1)"."""
+    counts = result.summary
+    said = [
+        _counted(number, word)
+        for number, word in ((counts.errors, "error"), (counts.warnings, "warning"), (counts.infos, "info"))
+        if number
+    ]
+    line = (
+        f"{' and '.join(said) if len(said) < 3 else f'{said[0]}, {said[1]} and {said[2]}'}" or "no findings"
+    )
+    line += f" in {_counted(counts.files, 'file')}"
+    line += f" ({_counted(counts.objects, 'object')}, {counts.lowered} lowered)"
+    if counts.not_checked:
+        line += "; not checked: " + ", ".join(f"{n} × {reason}" for reason, n in counts.not_checked.items())
+    return line
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")

@@ -1,0 +1,120 @@
+"""One value and its way back to the line that somebody wrote, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from podplan.findings import pointer
+from podplan.provenance import Doc, Origin, Path, Place, Step, trace
+from podplan.selecting import show
+
+MAX_SHOWN = 200
+MASKED = "(not shown: secret)"
+
+
+def as_text(doc: Doc, path: Path) -> str:
+    """The chain from the value at ``path`` back to its source, one step a block."""
+    lines: list[str] = []
+    for number, step in enumerate(trace(doc, path)):
+        lead = "" if number == 0 else "  from "
+        lines.append(f"{lead}{_where(step.doc, step.path)}")
+        indent = "         " if number else "    "
+        lines.append(f"{indent}{_value(step.doc, step.path)}")
+        if step.origin is not None:
+            lines += [indent + note for note in _notes(step.origin)]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(doc: Doc, path: Path) -> str:
+    """The same for machines: ``{"format": 1, "steps": [...]}``, the nearest step first."""
+    steps = [_step(step) for step in trace(doc, path)]
+    return json.dumps({"format": 1, "steps": steps}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _where(doc: Doc, path: Path) -> str:
+    if doc.source is None:
+        return f"{doc.name}  {show(doc.data, path) or '(the whole)'}"
+    span = doc.source.span(path)
+    return f"{doc.source.file}:{span.line}:{span.column}  {show(doc.data, path) or '(the whole)'}"
+
+
+def _value(doc: Doc, path: Path) -> str:
+    value = _at(doc.data, path)
+    if _is_secret(doc, path):
+        return MASKED
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + " …"
+
+
+def _is_secret(doc: Doc, path: Path) -> bool:
+    """Whether a value is, or may hold, what a Secret keeps."""
+    if not isinstance(doc.data, dict) or doc.data.get("kind") != "Secret":
+        return False
+    return not path or path[0] in ("data", "stringData", "metadata")
+
+
+def _at(data: Any, path: Path) -> Any:
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def _notes(origin: Origin) -> list[str]:
+    notes = []
+    if origin.fact is not None:
+        fact = origin.fact
+        notes.append(f"[{fact.basis}] {fact.text}")
+        notes.append(f"    {fact.id}; {fact.source}")
+    if origin.flag is not None:
+        notes.append(f"given by {origin.flag.name}")
+    if origin.how == "computed":
+        notes += [f"worked out with {_place(place)}" for place in origin.places[1:]]
+    notes += [f"overrides {_place(place)}: {_value(place.doc, place.path)}" for place in origin.overrides]
+    return notes
+
+
+def _place(place: Place) -> str:
+    """A place, at the line that somebody wrote where there is one."""
+    end = trace(place.doc, place.path)[-1]
+    return _where(end.doc, end.path) if end.doc.source is not None else _where(place.doc, place.path)
+
+
+def _step(step: Step) -> dict[str, Any]:
+    doc, path, origin = step
+    entry: dict[str, Any] = {
+        "document": doc.source.file if doc.source is not None else doc.name,
+        "path": pointer(path),
+        "value": None if _is_secret(doc, path) else _at(doc.data, path),
+    }
+    if doc.source is not None:
+        span = doc.source.span(path)
+        entry |= {"line": span.line, "column": span.column}
+    if origin is not None:
+        entry["how"] = origin.how
+        entry["fact"] = origin.fact and {
+            "id": origin.fact.id,
+            "text": origin.fact.text,
+            "basis": origin.fact.basis,
+            "source": origin.fact.source,
+        }
+        entry["flag"] = origin.flag and origin.flag.name
+        entry["overrides"] = _places(origin.overrides)
+        entry["also"] = _places(origin.places[1:]) if origin.how == "computed" else []
+    return entry
+
+
+def _places(places: Sequence[Place]) -> list[dict[str, Any]]:
+    found = []
+    for place in places:
+        end = trace(place.doc, place.path)[-1]
+        where: dict[str, Any] = {"document": end.doc.name, "path": pointer(end.path)}
+        if end.doc.source is not None:
+            span = end.doc.source.span(end.path)
+            where |= {"line": span.line, "column": span.column}
+        found.append(where | {"value": None if _is_secret(*place) else _at(place.doc.data, place.path)})
+    return found
