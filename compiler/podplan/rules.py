@@ -17,6 +17,7 @@ class Rule(NamedTuple):
     name: str
     severity: Severity
     summary: str
+    basis: str = "documented"
 
 
 _ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
@@ -50,6 +51,8 @@ RULES: dict[str, Rule] = {
             "A plain scalar that Kubernetes reads as another type than it looks.",
         ),
         Rule("YAML011", "directive", _ERROR, "A %YAML directive that Kubernetes refuses."),
+        Rule("CR900", "not-lowered", _WARNING, "A kind that podplan knows and cannot lower yet."),
+        Rule("GIT001", "stale-render", _ERROR, "A rendered file differs from what its source renders now."),
         Rule("SCHEMA001", "unknown-field", _ERROR, "A field that the schema does not know."),
         Rule("SCHEMA002", "wrong-type", _ERROR, "A value of the wrong type."),
         Rule("SCHEMA003", "missing-field", _ERROR, "A required field is not there."),
@@ -106,5 +109,12 @@ RULES: dict[str, Rule] = {
         Rule("PROF014", "unknown-environment", _ERROR, "An environment that the profile does not have."),
         Rule("PROF015", "set-flag", _ERROR, "A --set that cannot be applied."),
         Rule("PROF016", "not-in-inventory", _ERROR, "A name that the ClusterInventory does not have."),
+        Rule("PROF020", "unused-field", _ERROR, "A field that this kind of job has no use for."),
+        Rule("PROF021", "conflicting-fields", _ERROR, "Fields of a profile that may not stand together."),
+        Rule("PROF022", "nothing-to-count", _ERROR, "An auto whose value nothing gives."),
+        Rule("PROF023", "unknown-role", _ERROR, "A role that this kind of job does not have."),
+        Rule("PROF024", "other-kinds-value", _ERROR, "A value that this kind of job does not have."),
+        Rule("PROF025", "no-job", _ERROR, "A profile that does not say which kind of job it is."),
+        Rule("PROF026", "import", _WARNING, "Something of a CR that a profile cannot say as it is."),
     )
 }

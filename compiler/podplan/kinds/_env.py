@@ -1,0 +1,45 @@
+"""``env`` of a profile as the env of a container."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan.kinds._profile import Role, as_text
+from podplan.provenance import Cursor, Marked, at, computed
+
+Tree = dict[str, Any]
+
+# {secret: NAME/KEY} and the like: the key of the profile, that of valueFrom, and the field for NAME.
+REFERENCES = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
+
+
+def env(role: Role) -> list[Marked]:
+    """The variables of a role, those of the spec first; what a role sets to null it does not have."""
+    shared, own = role.both("env")
+    variables = dict(shared.fields())
+    for name in own.value if isinstance(own.value, dict) else ():
+        below = own.get(name)
+        if below.exists:
+            variables[name] = below
+        else:
+            variables.pop(name, None)
+    return [at(value, {"name": name, **_value(value)}) for name, value in variables.items()]
+
+
+def _value(cursor: Cursor) -> Tree:
+    if not isinstance(cursor.value, dict):
+        return {"value": as_text(cursor)}
+    for source, reference in REFERENCES.items():
+        place = cursor.get(source)
+        if isinstance(place.value, str):
+            parts = {"name": computed(_name, place), "key": computed(_key, place)}
+            return {"valueFrom": at(place, {reference: parts})}
+    return {"valueFrom": {"fieldRef": {"fieldPath": cursor.get("field")}}}
+
+
+def _name(reference: str) -> str:
+    return reference.partition("/")[0]
+
+
+def _key(reference: str) -> str:
+    return reference.partition("/")[2]

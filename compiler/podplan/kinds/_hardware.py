@@ -1,0 +1,142 @@
+"""What a role asks of a node: hardware class, resources, number of GPUs, and the size of /dev/shm."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from podplan import facts
+from podplan.findings import Problem
+from podplan.kinds._merge import plain, present, without_nulls
+from podplan.kinds._profile import Role, did_you_mean
+from podplan.provenance import Cursor, at, computed
+
+Tree = dict[str, Any]
+
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
+_SMALLER = {"Ki": "", "Mi": "Ki", "Gi": "Mi", "Ti": "Gi", "Pi": "Ti", "Ei": "Pi"} | {
+    "k": "", "M": "k", "G": "M", "T": "G", "P": "T", "E": "P",
+}  # fmt: skip
+
+
+class Node(NamedTuple):
+    """What a role asks of its nodes, as parts of marked trees.
+
+    ``resources`` of the training container, ``scheduling`` fields of the Pod, the ``shm`` that the hardware
+    class gives, and the number of ``gpus`` with the place that it comes from.
+    """
+
+    resources: Any
+    scheduling: Tree
+    shm: Cursor
+    gpus: int
+    counted: Cursor
+
+
+def node(role: Role, inventory: Cursor, problems: list[Problem]) -> Node:
+    """The hardware class and the resources of a role; a role that writes either inherits neither."""
+    own = role.where if role.where.get("hardware").exists or role.where.get("resources").exists else None
+    where = own or (role.spec if role.takes("resources") else role.where)
+    resources, name = where.get("resources"), where.get("hardware")
+    hardware = _class(name, inventory, problems)
+    tree = _resources(hardware, resources) if hardware.exists else without_nulls(resources)
+    limits = (plain(tree) or {}).get("limits") if isinstance(plain(tree), dict) else None
+    gpus = gpu_count(limits, (*hardware.get("gpus").fields(), *facts.GPU_RESOURCES.value))
+    scheduling = {key: hardware.get(key) for key in ("nodeSelector", "tolerations")}
+    counted = resources.get("limits") if not name.exists else name
+    return Node(tree if resources.exists or hardware.exists else None, present(scheduling),
+                hardware.get("shm"), gpus, counted)  # fmt: skip
+
+
+def gpu_count(limits: Any, names: tuple[str, ...]) -> int:
+    """The number of GPUs among the limits of a container; ``names`` are the resources that count as GPUs."""
+    if not isinstance(limits, dict):
+        return 0
+    counts = (str(limits[name]) for name in dict.fromkeys(names) if name in limits)
+    return sum(int(count) for count in counts if count.isdecimal())
+
+
+def _class(name: Cursor, inventory: Cursor, problems: list[Problem]) -> Cursor:
+    """The hardware class in the ClusterInventory; a place where nothing is written if there is none."""
+    classes = inventory.get("spec", "hardware")
+    found = classes.get(str(name.value))
+    if name.exists and not found.exists:
+        problems.append(Problem("PROF016", _no_class(str(name.value), classes), name.path))
+    return found if name.exists else classes.get("")
+
+
+def _no_class(name: str, classes: Cursor) -> str:
+    known = sorted(classes.fields())
+    if not known:
+        return f'there is no ClusterInventory with hardware classes to look up "{name}" in'
+    hint = did_you_mean(name, known, f"; there is {', '.join(known[:8])}")
+    return f'the ClusterInventory has no hardware class "{name}"{hint}'
+
+
+def _resources(hardware: Cursor, written: Cursor) -> Any:
+    """Limits and requests of the class, equally (so that the Pod is Guaranteed), under those written.
+
+    A limit that is written also takes the place of the request of the class: a request above its limit
+    would be refused.
+    """
+    given: Tree = {
+        **present({key: hardware.get(key) for key in ("cpu", "memory")}),
+        **hardware.get("gpus").fields(),
+        **hardware.get("resources").fields(),
+    }
+    limits, requests = written.get("limits").fields(), written.get("requests").fields()
+    kept = {key: value for key, value in given.items() if key not in limits}
+    tree = {
+        "limits": {**given, **limits} or None,
+        "requests": {**kept, **requests} or None,
+        "claims": written.get("claims"),
+    }
+    return at(hardware, present(tree))
+
+
+def shm_size(role: Role, given: Node, problems: list[Problem]) -> Any:
+    """The size of /dev/shm as a marked quantity; None where it is left to the node."""
+    asked = role.get("shm")
+    if asked.value == "none":
+        return None
+    if asked.exists and asked.value != "auto":
+        return asked
+    if given.shm.exists:
+        return given.shm if not asked.exists else at((asked, given.shm), given.shm.value)
+    if not asked.exists:
+        return None
+    half = half_of((plain(given.resources) or {}).get("limits", {}).get("memory"))
+    if half is None:
+        message = "shm: auto needs a hardware class with shm or a memory limit; write a quantity such as 16Gi"
+        problems.append(Problem("PROF022", message, asked.path))
+        return None
+    return at((asked, facts.SHM_AUTO), half)
+
+
+def half_of(quantity: Any) -> str | None:
+    """Half of a quantity of memory in the largest unit that keeps it whole; None for what is no quantity."""
+    match = _QUANTITY.fullmatch(str(quantity))
+    if match is None:
+        return None
+    number, unit = Fraction(match[1]) / 2, match[2] or ""
+    while number.denominator != 1 and unit:
+        number *= 1024 if unit.endswith("i") else 1000
+        unit = _SMALLER[unit]
+    return f"{int(number)}{unit}"
+
+
+def process_count(asked: Cursor, nodes: list[tuple[Role, Node]], problems: list[Problem]) -> Any:
+    """``processes`` as a marked integer: auto is written out as the number of GPUs of each replica."""
+    if asked.value != "auto":
+        return asked
+    counts = {given.gpus for _, given in nodes}
+    if len(counts) == 1 and 0 not in counts:
+        return computed(lambda _, __: max(counts), asked, nodes[0][1].counted, fact=facts.PROCESSES_AUTO)
+    if counts == {0}:
+        message = "processes: auto needs GPUs in hardware or resources.limits; write the number of processes"
+    else:
+        listed = ", ".join(f"{role.name} has {given.gpus}" for role, given in nodes)
+        message = f"processes: auto needs the same number of GPUs in every role, and {listed}"
+    problems.append(Problem("PROF022", message, asked.path))
+    return None

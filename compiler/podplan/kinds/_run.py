@@ -1,0 +1,76 @@
+"""``run`` of a profile: what runs, and how it was said."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from podplan import facts
+from podplan.findings import Problem
+from podplan.kinds._profile import enumeration, strings, with_first
+from podplan.provenance import Cursor, at
+
+FORMS = ("python", "module", "exec", "command")
+
+
+class Run(NamedTuple):
+    """``form`` is python, module, exec, command (command and args as they are), or "" for nothing.
+
+    ``words`` is the list that was written; for the form command it is the place of both.
+    """
+
+    form: str
+    words: Cursor
+
+
+def run(place: Cursor, forms: tuple[str, ...], job: str, problems: list[Problem]) -> Run:
+    """How ``run`` was said, with a problem when the kind has no such form."""
+    if isinstance(place.value, list):
+        return Run("python", place)
+    written = [form for form in ("python", "module", "exec") if place.get(form).exists]
+    if not written:
+        form, words = ("command", place) if place.fields() else ("", place)
+    elif len(place.fields()) == 1:
+        form, words = written[0], place.get(written[0])
+    else:
+        said = enumeration(list(place.fields()))
+        message = f"run is one of python, module, exec, or command with args, not {said}"
+        problems.append(Problem("PROF021", message, place.path))
+        return Run("", place)
+    if form and form not in forms:
+        listed = enumeration([f"run.{known}" for known in forms], "or")
+        said = "run.args" if form == "command" and not place.get("command").exists else f"run.{form}"
+        problems.append(Problem("PROF020", f"a {job} has no use for {said}; it has {listed}", place.path))
+        return Run("", place)
+    return Run(form, words)
+
+
+def as_command(said: Run) -> dict[str, Any]:
+    """The whole as the command of a container, a script under python."""
+    if said.form in ("python", "module"):
+        return {"command": with_first(python(said), said.words)}
+    if said.form == "exec":
+        return {"command": strings(said.words)}
+    return verbatim(said)
+
+
+def as_python_args(said: Run) -> dict[str, Any]:
+    """A script or module as the args of the command python; a program as the command."""
+    if said.form not in ("python", "module"):
+        return as_command(said)
+    first, *rest = python(said)
+    args = with_first(rest, said.words) if rest else strings(said.words)
+    return {"command": at(said.words, [first]), "args": args}
+
+
+def python(said: Run) -> list[Any]:
+    """What stands before a script or a module: the interpreter, and -m."""
+    words = [at((facts.RUN_PYTHON, said.words), "python")]
+    return [*words, at((facts.RUN_MODULE, said.words), "-m")] if said.form == "module" else words
+
+
+def verbatim(said: Run) -> dict[str, Any]:
+    """``command`` and ``args`` as they are written; nothing for no run."""
+    if said.form != "command":
+        return {}
+    places = {key: said.words.get(key) for key in ("command", "args")}
+    return {key: strings(place) for key, place in places.items() if place.exists}

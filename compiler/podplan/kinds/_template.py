@@ -1,0 +1,71 @@
+"""A role of a profile as a PodTemplateSpec."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan import facts
+from podplan.findings import Problem
+from podplan.kinds._env import env
+from podplan.kinds._hardware import Node, shm_size
+from podplan.kinds._merge import Tree, merged, opened, ordered, present, rewrapped
+from podplan.kinds._profile import Role
+from podplan.kinds._volumes import container_ports, volumes
+from podplan.provenance import at
+
+CONTAINER_FIRST = ("name", "image", "imagePullPolicy", "command", "args", "workingDir", "ports")
+CONTAINER_LAST = ("envFrom", "env", "resources", "volumeMounts", "volumeDevices", "securityContext")
+POD_FIRST = ("restartPolicy", "serviceAccountName", "priorityClassName", "schedulerName", "nodeSelector")
+POD_LAST = ("tolerations", "imagePullSecrets", "securityContext", "initContainers", "containers", "volumes")
+
+
+def pod_template(
+    role: Role, name: str, launch: dict[str, Any], given: Node, problems: list[Problem]
+) -> Tree | None:
+    """The template of a role; None when the profile says nothing of it.
+
+    ``name`` is that of the training container unless the profile gives another, and ``launch`` its
+    command and args. The training container is the first.
+    """
+    declared, mounts = volumes(role, shm_size(role, given, problems), problems)
+    container = training_container(
+        role, name, {**launch, "resources": given.resources, "volumeMounts": mounts or None}
+    )
+    spec = present({
+        **given.scheduling,
+        "containers": [container] if container is not None else None,
+        "volumes": declared or None,
+    })  # fmt: skip
+    tree: Tree = {"spec": spec} if spec else {}
+    for pod in role.both("pod"):
+        tree = merged(tree, pod)
+    return at(role.why, _arranged(tree)) if tree or role.get("pod").exists else None
+
+
+def training_container(role: Role, name: str, fields: dict[str, Any]) -> Tree | None:
+    """The container of a role with ``fields`` from elsewhere; None when nothing is known but its name."""
+    written = present({
+        **{field: role.get(field) for field in ("image", "workingDir")},
+        "ports": container_ports(role) or None,
+        "env": env(role) or None,
+        **fields,
+    })  # fmt: skip
+    extras = [extra for extra in role.both("container") if extra.exists]
+    if not written and not extras:
+        return None
+    tree: Tree = {"name": at((facts.CONTAINER_NAME, role.why), name), **written}
+    for extra in extras:
+        tree = merged(tree, extra)
+    return at(role.why, ordered(tree, CONTAINER_FIRST, CONTAINER_LAST))
+
+
+def _arranged(tree: Tree) -> Tree:
+    """A template with the fields of the Pod and of its containers in the order that people read."""
+    if not isinstance(tree, dict) or "spec" not in tree:
+        return tree
+    spec = opened(tree["spec"])
+    if not isinstance(spec, dict):
+        return tree
+    return ordered(
+        {**tree, "spec": rewrapped(tree["spec"], ordered(spec, POD_FIRST, POD_LAST))}, ("metadata",)
+    )

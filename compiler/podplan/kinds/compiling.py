@@ -1,0 +1,70 @@
+"""From a resolved profile to the CR that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from podplan.findings import Problem
+from podplan.kinds import API_VERSION, KINDS, kind
+from podplan.kinds._merge import patched, without_nulls
+from podplan.kinds._profile import did_you_mean, enumeration, unused_fields
+from podplan.provenance import Cursor, Doc, at, root, split
+
+
+class Compiled(NamedTuple):
+    """The CR, or None where the profile cannot be compiled; the paths of ``problems`` are in the profile."""
+
+    cr: Doc | None
+    problems: list[Problem]
+
+
+def compile_profile(profile: Doc, inventory: Doc | None) -> Compiled:
+    """The CR of a resolved profile: one without extends, params, environments, matrix and expressions.
+
+    It says what the profile says: no default of a controller is written out. Each path of it traces to the
+    profile, the inventory or a named fact.
+    """
+    top = root(profile)
+    job = top.get("spec", "job")
+    if job.value not in KINDS:
+        return Compiled(None, [_no_job(job)])
+    module = kind(job.value, "compile")
+    tree, problems = module.compile(top, root(inventory if inventory is not None else Doc("", {})))
+    problems = [*unused_fields(top.get("spec"), module.FIELDS, module.ROLE_FIELDS, _users), *problems]
+    for override in top.get("spec", "override").entries():
+        if isinstance(override.get("spec").value, dict):
+            tree = patched(tree, override.get("spec"))
+    return Compiled(split(_cr(top, job, tree), f"{job.value}/{_name(top)}"), problems)
+
+
+def _cr(top: Cursor, job: Cursor, spec: Any) -> Any:
+    metadata = top.get("metadata")
+    return at(
+        top,
+        {
+            "apiVersion": at(job, API_VERSION),
+            "kind": job,
+            "metadata": without_nulls(metadata),
+            "spec": spec,
+        },
+    )
+
+
+def _name(top: Cursor) -> Any:
+    metadata = top.get("metadata")
+    return metadata.get("name").otherwise(metadata.get("generateName").otherwise(""))
+
+
+def _users(field: str, in_role: bool) -> Iterable[str]:
+    """The kinds that have a field."""
+    name = "ROLE_FIELDS" if in_role else "FIELDS"
+    return (job for job in KINDS if field in getattr(kind(job, "compile"), name))
+
+
+def _no_job(job: Cursor) -> Problem:
+    listed = enumeration(list(KINDS), "or")
+    if not job.exists:
+        return Problem("PROF025", f"spec.job is missing; write {listed}", job.path[:-1])
+    hint = did_you_mean(str(job.value), KINDS, f"; there is {listed}")
+    return Problem("PROF025", f'there is no kind of job "{job.value}"{hint}', job.path)
