@@ -31,11 +31,13 @@ from yaml.events import (
 
 from podplan import scalars
 from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded
+from podplan.scalars import NUMBER_STARTS, WORDS
 
 HEAD = 3  # the length of what stands before the entries in a list of places
 MAP_STRIDE = 5
 LIST_STRIDE = 2
 
+_KEY_STARTS = NUMBER_STARTS | {"<"}
 _INFINITE = (float("inf"), float("-inf"))
 # Where an anchor or a tag may stand; each begins with one character, which the search goes for first.
 _ANCHOR = re.compile(r"&(?<![^\s\[{,:\ufeff]&)(?=[^\s&])")
@@ -154,7 +156,6 @@ class Builder:
         stack: list[tuple[Any, list[Any], bool]] = []
         data: Any = []
         places: list[Any] = []
-        place = places.append
         in_map = False
         key: Any = None
         while True:
@@ -164,13 +165,13 @@ class Builder:
                 if kind is ScalarEvent:
                     if has_properties and (event.tag is not None or event.anchor is not None):
                         key = self._key_with_properties(event)
-                    elif event.implicit[0]:
-                        try:
-                            key = keys[event.value]
-                        except _Odd:
-                            key = self._odd_key(event)
                     else:
                         key = event.value
+                        if (key in WORDS or key[0] in _KEY_STARTS) and not event.style:
+                            try:
+                                key = keys[key]
+                            except _Odd:
+                                key = self._odd_key(event)
                     end = event.end_mark
                 elif kind is MappingEndEvent:
                     if merging and merging[-1] is data:
@@ -178,7 +179,6 @@ class Builder:
                     if places[1]:
                         places[1] = event.end_mark
                     data, places, in_map = stack.pop()
-                    place = places.append
                     continue
                 elif kind is AliasEvent:
                     key = self._alias_key(event)
@@ -190,23 +190,20 @@ class Builder:
                     del data[key]
                 elif key.__class__ is Merge and not (merging and merging[-1] is data):
                     merging.append(data)
-                place(key)
-                place(event.start_mark)
-                place(end)
+                places += (key, event.start_mark, end)
                 event = get()
                 kind = event.__class__
             if kind is ScalarEvent:
                 if has_properties and (event.tag is not None or event.anchor is not None):
                     value = self._scalar_with_properties(event)
-                elif event.implicit[0]:
-                    try:
-                        value = values[event.value]
-                    except _Odd:
-                        value = self._odd_value(event)
                 else:
                     value = event.value
-                place(event.start_mark)
-                place(event.end_mark)
+                    if (value in WORDS or value[0] in NUMBER_STARTS) and not event.style:
+                        try:
+                            value = values[value]
+                        except _Odd:
+                            value = self._odd_value(event)
+                places += (event.start_mark, event.end_mark)
                 if in_map:
                     data[key] = value
                 else:
@@ -215,8 +212,7 @@ class Builder:
                 is_map = kind is MappingStartEvent
                 below: Any = {} if is_map else []
                 below_places = [event.start_mark, event.flow_style, is_map]
-                place(below_places)
-                place(None)
+                places += (below_places, None)
                 if in_map:
                     data[key] = below
                 else:
@@ -230,18 +226,15 @@ class Builder:
                     if event.anchor is not None:
                         anchors[event.anchor] = (below, below_places, None)
                 data, places, in_map = below, below_places, is_map
-                place = places.append
             elif kind is SequenceEndEvent:
                 if places[1]:
                     places[1] = event.end_mark
                 data, places, in_map = stack.pop()
-                place = places.append
             elif kind is AliasEvent:
                 value, target = self._alias(event, data, stack)
                 if key.__class__ is Merge and in_map and not isinstance(value, dict):
                     value = self._bad_merge(event)
-                place(Alias(event.start_mark, event.end_mark, target))
-                place(None)
+                places += (Alias(event.start_mark, event.end_mark, target), None)
                 if in_map:
                     data[key] = value
                 else:
@@ -249,7 +242,6 @@ class Builder:
             elif kind is DocumentStartEvent:
                 start = self._start(event)
                 data, places, in_map = [], [], False
-                place = places.append
             elif kind is DocumentEndEvent:
                 self._finish(data[0], places, start)
             elif kind is StreamEndEvent:

@@ -15,7 +15,8 @@ Scalar = str | int | float | bool | None
 TAG_PREFIX = "tag:yaml.org,2002:"
 _SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "binary"})
 
-_WORDS: dict[str, Scalar] = {
+# Only these, and what begins like a number, can be anything but text.
+WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL")),
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE"], True),
     **dict.fromkeys(["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"], False),
@@ -23,14 +24,14 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-_WORD_STARTS = frozenset(word[:1] for word in _WORDS)
-_NUMBER_STARTS = frozenset("+-.0123456789")
+NUMBER_STARTS = frozenset("+-.0123456789")
 
 _INTEGER = re.compile(r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
 _BASES = (2, 8, 16, 8, 10)
 _SIGN_AFTER_PREFIX = re.compile(r"0b([-+][01]{1,64})")  # an oddity of go-yaml: 0b+1 is 1
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _LONGEST_SHOWN = 40
+_MOST_DECIMALS = 19  # that surely fit into 64 bits are fewer than these
 _MOST_DIGITS = 64  # of a 64-bit integer, in base 2
 
 
@@ -89,6 +90,8 @@ def hint(text: str, secret: bool = False) -> str:
 
     With ``secret`` the sentence leaves the value out.
     """
+    if text.isdecimal() and text[0] != "0":
+        return ""
     value = resolve(text)
     if isinstance(value, str) or value is None:
         return ""
@@ -128,9 +131,9 @@ def _is_octal(text: str, value: float) -> bool:
 def _decode(text: str) -> Scalar:
     """go-yaml's reading, before JSON: floats stay floats."""
     start = text[:1]
-    if start in _WORD_STARTS and text in _WORDS:
-        return _WORDS[text]
-    if start not in _NUMBER_STARTS or not start:
+    if text in WORDS:
+        return WORDS[text]
+    if start not in NUMBER_STARTS:
         return text
     if start == ".":
         return _float(text, text)

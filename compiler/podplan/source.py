@@ -11,7 +11,7 @@ import gc
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from yaml import YAMLError
@@ -79,12 +79,19 @@ class Lines:
         """The 1-based line and column of a 0-based offset."""
         if not self._starts:
             first = 1 if self.text.startswith(_BYTE_ORDER_MARK) else 0
-            self._starts = [first, *(match.end() for match in _LINE_BREAK.finditer(self.text))]
+            self._starts = [first, *_line_starts(self.text)]
         line = max(bisect_right(self._starts, offset), 1)
         return line, max(offset - self._starts[line - 1], 0) + 1
 
     def span(self, start: int, end: int) -> Span:
         return Span(*self.at(start), *self.at(end), start, end)
+
+
+def _line_starts(text: str) -> Iterator[int]:
+    """The offsets where the second line and those after it begin."""
+    if "\r" in text:
+        return (match.end() for match in _LINE_BREAK.finditer(text))
+    return accumulate([len(line) + 1 for line in text.split("\n")[:-1]])
 
 
 class Document:
