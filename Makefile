@@ -3,25 +3,48 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+WHEEL  := build/wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint
+.PHONY: help setup demo test lint goldens wheel-test corpus clean
 
-help:            ## list the targets
+help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable . --group dev
 	@touch $@
 
-setup: $(STAMP)  ## make the virtual environment
+setup: $(STAMP)   ## make the virtual environment
 
-test: $(STAMP)   ## run the tests
-	$(BIN)/python -m pytest -q -n 2
+demo: $(STAMP)    ## check, render and lower a gallery of jobs
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh fixtures/gallery/demo.sh
 
-lint: $(STAMP)   ## ruff and mypy
+test: $(STAMP)    ## run the tests
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+lint: $(STAMP)    ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+goldens: $(STAMP) ## make the golden files anew; read the difference before you commit it
+	$(BIN)/python -m pytest -q tests/test_golden.py --regen-all || true
+	git --no-pager diff --stat -- fixtures
+
+wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
+	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)/venv
+	$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(WHEEL)/venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
+	$(WHEEL)/venv/bin/python -m pip install --quiet $(WHEEL)/podplan-*.whl --group dev
+	cp -r tests fixtures $(WHEEL)/
+	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests
+
+corpus: $(STAMP)  ## docs/corpus.md against the manifests in CORPUS, where they are at hand
+	$(BIN)/python tests/corpus.py $(CORPUS)
+
+clean:            ## remove what the other targets made
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
