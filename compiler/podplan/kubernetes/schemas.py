@@ -1,0 +1,88 @@
+"""The bundled schemas of Kubernetes: one file for all versions, one validator per version and name.
+
+A line of schemas/kubernetes/definitions.tsv is a definition with the minor versions that have it. The
+schema of one name is put together from those lines as text, so that nothing is parsed here that only
+the validator needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any, Protocol
+
+from podplan import bundled
+
+Schema = dict[str, Any]
+
+VERSIONS = tuple(f"1.{minor}" for minor in range(24, 38))
+DEFAULT_VERSION = "1.36"
+
+_REFERENCE = re.compile(r'"\$ref":"#/\$defs/(\w+)"')
+
+
+class _Validator(Protocol):
+    def is_valid(self, instance: Any) -> bool: ...
+
+
+def minor(version: str) -> int:
+    """The minor number of a bundled version: 36 for "1.36". Raises ValueError for any other version."""
+    if version not in VERSIONS:
+        raise ValueError(f"no schemas for Kubernetes {version}; there are {', '.join(VERSIONS)}")
+    return int(version[2:])
+
+
+def is_valid(name: str, value: object, version: str) -> bool:
+    """Whether ``value`` satisfies the definition ``name``; text that is not Unicode never does.
+
+    Raises ValueError for an unknown version and KeyError for an unknown definition.
+    """
+    try:
+        return validator(name, version).is_valid(value)
+    except (ValueError, UnicodeEncodeError):
+        return False
+
+
+@cache
+def validator(name: str, version: str) -> _Validator:
+    """The validator of one definition; building it costs a few milliseconds, once."""
+    import jsonschema_rs
+
+    texts = _texts(minor(version))
+    needed: dict[str, str] = {}
+    todo = [name]
+    while todo:
+        at = todo.pop()
+        if at not in needed:
+            needed[at] = texts[at]
+            todo += _REFERENCE.findall(texts[at])
+    body = ",".join(f'"{key}":{text}' for key, text in needed.items())
+    found: _Validator = jsonschema_rs.Draft202012Validator(f'{{"$ref":"#/$defs/{name}","$defs":{{{body}}}}}')
+    return found
+
+
+@cache
+def definition(name: str, version: str) -> Schema:
+    """One definition as data. Raises KeyError when the version does not have it."""
+    schema: Schema = json.loads(_texts(minor(version))[name])
+    return schema
+
+
+def resolve(schema: Schema, version: str) -> Schema:
+    """``schema``, or the definition that it refers to."""
+    reference = schema.get("$ref")
+    return definition(reference[8:], version) if reference else schema
+
+
+@cache
+def _texts(number: int) -> dict[str, str]:
+    """The JSON text of every definition that the minor version has."""
+    found: dict[str, str] = {}
+    for line in bundled.read("schemas", "kubernetes", "definitions.tsv").splitlines():
+        name, spans, text = line.split("\t", 2)
+        for span in spans.split(","):
+            first, last = span.split("-")
+            if int(first) <= number <= int(last):
+                found[name] = text
+    return found

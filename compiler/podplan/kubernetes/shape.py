@@ -1,0 +1,52 @@
+"""Read plain data of any shape: what is not there, or is of another type, reads as empty.
+
+The cross-field checks run on documents that may be wrong in every way; these accessors let them look
+only at what is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def mapping(parent: Any, key: str) -> dict[str, Any]:
+    """The mapping under ``key``, or an empty one."""
+    value = parent.get(key) if isinstance(parent, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
+def entries(parent: Any, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The entries of the list under ``key`` that are mappings, each with its index."""
+    value = parent.get(key) if isinstance(parent, dict) else None
+    if isinstance(value, list):
+        for index, entry in enumerate(value):
+            if isinstance(entry, dict):
+                yield index, entry
+
+
+def texts(parent: Any, key: str) -> Iterator[tuple[int, str]]:
+    """The entries of the list under ``key`` that are strings, each with its index."""
+    value = parent.get(key) if isinstance(parent, dict) else None
+    if isinstance(value, list):
+        for index, entry in enumerate(value):
+            if isinstance(entry, str):
+                yield index, entry
+
+
+def text(parent: Any, key: str) -> str:
+    """The string under ``key``, or ""."""
+    value = parent.get(key) if isinstance(parent, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def number(parent: Any, key: str) -> int:
+    """The integer under ``key``, or 0, which is what Kubernetes reads where nothing is written."""
+    value = parent.get(key) if isinstance(parent, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def size(parent: Any, key: str) -> int:
+    """The number of entries of the list or mapping under ``key``, or 0."""
+    value = parent.get(key) if isinstance(parent, dict) else None
+    return len(value) if isinstance(value, list | dict) else 0
