@@ -1,0 +1,305 @@
+"""What a JSON Schema validator finds, as Problems in words for people.
+
+Runs only for documents that failed, on the errors of any schema. The words come from the keyword that
+failed and from the schema around it: ``properties`` for near names, ``description`` for help, and
+``patternErrorMessage`` and ``errorMessage``, which editors know too, for what no keyword can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from podplan.findings import Path, Problem
+from podplan.kubernetes.names import shown
+from podplan.kubernetes.structure import (
+    called_type,
+    label,
+    missing,
+    nearest,
+    not_allowed,
+    out_of_range,
+    unknown_field,
+)
+from podplan.spelling import old_field, old_value
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError
+
+Schema = dict[str, Any]
+
+MOST_TOLD = 100
+
+_TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+_DROPPED = (
+    "the API server drops fields that it does not know; kubectl refuses them, other clients stay silent"
+)
+_UNKNOWN = ("additionalProperties", "unevaluatedProperties")
+
+
+class Fault(NamedTuple):
+    """One error of a validator: ``keyword`` refuses ``instance`` at ``path``.
+
+    ``value`` is what the keyword demands, ``around`` the schema that it stands in.
+    """
+
+    keyword: str
+    value: Any
+    instance: Any
+    path: Path
+    around: Schema
+
+
+class _Told(NamedTuple):
+    """A problem with the field that it misses, or the missing field that it accounts for."""
+
+    problem: Problem
+    misses: Path | None = None
+    accounts_for: Path | None = None
+
+
+def faults(errors: Iterable[ValidationError], schema: Schema) -> list[Fault]:
+    """The errors of a validator for ``schema`` without cascades, shallow ones first.
+
+    Of alternatives the one that was meant is kept; a value of the wrong type has no further faults.
+    """
+    found = [fault for error in errors for fault in _meant(error, schema)]
+    mistyped = {fault.path for fault in found if fault.keyword == "type"}
+    kept = [fault for fault in found if fault.keyword == "type" or fault.path not in mistyped]
+    return sorted(kept, key=lambda fault: len(fault.path))
+
+
+def is_unknown_field(fault: Fault) -> bool:
+    """Whether the fault is only that a field is there that the schema does not have."""
+    return fault.keyword in _UNKNOWN
+
+
+def problems(found: Iterable[Fault], schema: Schema, kind: str) -> list[Problem]:
+    """The faults in words, at most ``MOST_TOLD``; ``kind`` says whose old spellings to look up.
+
+    A missing field is not told beside the misspelt one that accounts for it.
+    """
+    told: dict[Problem, _Told] = {}
+    for fault in found:
+        for entry in _worded(fault, schema, kind):
+            if len(told) < MOST_TOLD:
+                told.setdefault(entry.problem, entry)
+    accounted = {entry.accounts_for for entry in told.values() if entry.accounts_for}
+    return [entry.problem for entry in told.values() if entry.misses not in accounted]
+
+
+def with_old_spellings(found: list[Problem], kind: str) -> list[Problem]:
+    """The problems of an object of Kubernetes in a CR, old spellings told as such.
+
+    The paths are those in the CR.
+    """
+    told = [_renamed(problem, kind) for problem in found]
+    accounted = {
+        ((*problem.path[:-1],), missing(old.covers, ()).message)
+        for problem in found
+        if problem.rule == "SCHEMA001" and (old := old_field(kind, problem.path))
+    }
+    return [
+        problem
+        for problem in told
+        if not any(problem.path == path and problem.message.startswith(said) for path, said in accounted)
+    ]
+
+
+def _renamed(problem: Problem, kind: str) -> Problem:
+    """``problem`` about an unknown field, told as an old spelling where the field is known as one."""
+    old = old_field(kind, problem.path) if problem.rule == "SCHEMA001" else None
+    if old is None:
+        return problem
+    when = f" since {old.until}" if old.until else ""
+    message = f'"{problem.path[-1]}" is called "{old.now}"{when}; as written, {old.effect}'
+    return problem._replace(rule="SCHEMA011", message=message, help=_DROPPED)
+
+
+def _meant(error: ValidationError, schema: Schema) -> Iterator[Fault]:
+    """The faults of an error; of alternatives, those of the one that comes closest."""
+    path = tuple(error.instance_path)
+    branches = [list(branch) for branch in getattr(error.kind, "context", ())]
+    if not branches or not all(branches):
+        yield _fault(error, getattr(error.kind, "value", None), schema)
+        return
+    fitting = [branch for branch in branches if not _refusing("type", branch, path)] or branches
+    for shared in ("type", "required"):
+        refusals = [_refusing(shared, branch, path) for branch in fitting]
+        if all(refusals):
+            wanted = [value for refusal in refusals for value in _as_list(refusal[0].kind.value)]
+            yield _fault(refusals[0][0], wanted, schema)
+            return
+    best = min(fitting, key=lambda branch: (sum(leaf.kind.name == "const" for leaf in branch), len(branch)))
+    for leaf in best:
+        yield from _meant(leaf, schema)
+
+
+def _fault(error: ValidationError, value: Any, schema: Schema) -> Fault:
+    around = _node(schema, tuple(error.schema_path)[:-1])
+    return Fault(error.kind.name, value, error.instance, tuple(error.instance_path), around)
+
+
+def _refusing(keyword: str, branch: list[ValidationError], path: Path) -> list[ValidationError]:
+    """The errors of a branch in which ``keyword`` refuses the value at ``path`` itself."""
+    return [leaf for leaf in branch if leaf.kind.name == keyword and tuple(leaf.instance_path) == path]
+
+
+def _worded(fault: Fault, schema: Schema, kind: str) -> Iterator[_Told]:
+    if fault.keyword in _UNKNOWN:
+        yield from _unknown_fields(fault, kind)
+    elif fault.keyword == "required":
+        yield _missing_field(fault, schema)
+    elif fault.keyword == "propertyNames":
+        key = fault.value.instance
+        message = f"the key {shown(key)} must be {_form(fault)}"
+        yield _Told(Problem("SCHEMA006", message, (*fault.path, key), on_key=True))
+    else:
+        problem = _WORDS.get(fault.keyword, _other)(fault)
+        yield _Told(problem._replace(help=problem.help or old_value(kind, fault.path)))
+
+
+def _unknown_fields(fault: Fault, kind: str) -> Iterator[_Told]:
+    known = [name for name, field in fault.around.get("properties", {}).items() if field is not False]
+    for name in fault.value[:MOST_TOLD]:
+        problem = unknown_field(name, known, fault.path)
+        old = old_field(kind, problem.path)
+        covers = old.covers if old else nearest(name, known)
+        yield _Told(_renamed(problem, kind), accounts_for=(*fault.path, covers) if covers else None)
+
+
+def _missing_field(fault: Fault, schema: Schema) -> _Told:
+    names = _as_list(fault.value)
+    if len(names) > 1:
+        message = f"{label(fault.path)} needs {_either([shown(name) for name in names])}"
+        return _Told(Problem("SCHEMA003", message, fault.path))
+    field = _followed(schema, fault.around.get("properties", {}).get(names[0]))
+    problem = missing(names[0], fault.path)._replace(help=field.get("description", ""))
+    return _Told(problem, misses=(*fault.path, names[0]))
+
+
+def _wrong_type(fault: Fault) -> Problem:
+    wanted, value = _as_list(fault.value), fault.instance
+    message = (
+        f"{label(fault.path)} must be {_either([_TYPES[name] for name in wanted])}, not {called_type(value)}"
+    )
+    return Problem("SCHEMA002", message + _as_it_should_be(value, wanted), fault.path)
+
+
+def _as_it_should_be(value: Any, wanted: list[str]) -> str:
+    """What to write instead; the text of a string is left out, for it may be a secret."""
+    if "string" in wanted and isinstance(value, bool | int | float):
+        return f'; write "{shown(value)}", in quotes'
+    if "array" in wanted and isinstance(value, str):
+        return "; write a list, one word per entry"
+    if not isinstance(value, str):
+        return ""
+    number = {"integer", "number"} & set(wanted) and value.isascii() and value.isdigit()
+    flag = "boolean" in wanted and value in ("true", "false")
+    return f"; write {shown(value)[1:-1]}, without quotes" if number or flag else ""
+
+
+def _not_allowed(fault: Fault) -> Problem:
+    options, value = [str(option) for option in _as_list(fault.value)], fault.instance
+    if isinstance(value, str):
+        return not_allowed(value, options, fault.path)
+    hint = f'; write "{value}", in quotes' if str(value) in options else ""
+    message = f"{label(fault.path)} must be {_either(options)}, not {called_type(value)}{hint}"
+    return Problem("SCHEMA002", message, fault.path)
+
+
+def _out_of_range(fault: Fault) -> Problem:
+    return out_of_range(fault.instance, fault.around.get("minimum"), fault.around.get("maximum"), fault.path)
+
+
+def _wrong_length(fault: Fault) -> Problem:
+    end, what = fault.keyword[:3], fault.keyword[3:]
+    one, many = {"Items": ("entry", "entries"), "Properties": ("field", "fields")}.get(
+        what, ("character", "characters")
+    )
+    bound = f"at {'least' if end == 'min' else 'most'} {fault.value} {one if fault.value == 1 else many}"
+    message = f"{label(fault.path)} must have {bound}, not {len(fault.instance)}"
+    return Problem("SCHEMA005", message, fault.path)
+
+
+def _wrong_form(fault: Fault) -> Problem:
+    message = f"{label(fault.path)} must be {_form(fault)}, not {shown(fault.instance)}"
+    return Problem("SCHEMA006", message, fault.path)
+
+
+def _repeated(fault: Fault) -> Problem:
+    return Problem("SCHEMA007", f"{label(fault.path)} has the same entry twice", fault.path)
+
+
+def _refused_together(fault: Fault) -> Problem:
+    """What ``not: {required: […]}`` refuses, told at the last of the fields and related to the others."""
+    *others, last = fault.value.get("required", []) or [""]
+    if not others:
+        return _other(fault)
+    quoted = " and ".join(shown(name) for name in (*others, last))
+    related = tuple(((*fault.path, name), f"{shown(name)} is here") for name in others)
+    message = f"{quoted} may not stand together in {label(fault.path)}; keep one of them"
+    return Problem("SCHEMA009", message, (*fault.path, last), on_key=True, related=related)
+
+
+def _out_of_place(fault: Fault) -> Problem:
+    said = fault.around.get("errorMessage", "may not stand here")
+    return Problem("SCHEMA009", f"{label(fault.path)} {said}", fault.path, on_key=True)
+
+
+def _other(fault: Fault) -> Problem:
+    said = fault.around.get("errorMessage", f"does not satisfy {fault.keyword} of its schema")
+    return Problem("SCHEMA009", f"{label(fault.path)} {said}", fault.path)
+
+
+_WORDS: dict[str, Callable[[Fault], Problem]] = {
+    "type": _wrong_type,
+    "enum": _not_allowed,
+    "const": _not_allowed,
+    "pattern": _wrong_form,
+    "uniqueItems": _repeated,
+    "not": _refused_together,
+    "falseSchema": _out_of_place,
+    **dict.fromkeys(("minimum", "maximum"), _out_of_range),
+    **dict.fromkeys(
+        ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"), _wrong_length
+    ),
+}
+
+
+def _form(fault: Fault) -> str:
+    said: str | None = fault.around.get("patternErrorMessage")
+    return said or f"of the form {fault.around.get('pattern')}"
+
+
+def _either(words: list[str]) -> str:
+    unique = list(dict.fromkeys(words))
+    return unique[0] if len(unique) == 1 else ", ".join(unique[:-1]) + " or " + unique[-1]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _node(schema: Schema, place: Path) -> Schema:
+    """The part of a schema at ``place``; empty where that is no mapping."""
+    node: Any = schema
+    for step in place:
+        node = node[int(step)] if isinstance(node, list) else node.get(step, {})
+    return node if isinstance(node, dict) else {}
+
+
+def _followed(schema: Schema, field: Any) -> Schema:
+    """A field's schema with its reference resolved; what stands beside the reference wins."""
+    if not isinstance(field, dict):
+        return {}
+    reference = field.get("$ref", "")
+    return {**_node(schema, tuple(reference.removeprefix("#/").split("/"))), **field} if reference else field
