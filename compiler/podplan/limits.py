@@ -11,6 +11,14 @@ MAX_EXPANDED_NODES = 100_000  # what all aliases of one file stand for, written 
 MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
 MAX_INSTANCES = 1_000
 MAX_REPLICAS_WRITTEN_OUT = 100_000
+MAX_EXTENDS_DEPTH = 32
+MAX_BASES = 256
+MAX_EXPRESSION_LENGTH = 1_000
+MAX_EXPRESSION_DEPTH = 20
+MAX_EXPRESSION_RESULT = 65_536  # characters that one expression may make
+MAX_EXPRESSION_RESULTS_TOTAL = 16 * 1024 * 1024  # and all of one profile
+MAX_EXPRESSIONS_COMPILED = 2_000
+MAX_INSTANCE_NODES = 2_000_000  # values built anew for all instances of a profile
 
 
 class BoundExceeded(Exception):

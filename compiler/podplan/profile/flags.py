@@ -1,0 +1,138 @@
+"""``--set key=value``: an overlay from the command line, over that of the environment."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from podplan.bundled import read
+from podplan.findings import Problem
+from podplan.profile.environments import METADATA, patched
+from podplan.profile.merge import KEYED, Area, Problems, is_expression
+from podplan.profile.nearest import did_you_mean
+from podplan.provenance import Cursor, Doc, Flag, at, root, split
+from podplan.scalars import Scalar, resolve
+
+_STEPS = re.compile(r"(?:[^.\\]|\\.)+")
+_NOT_SETTABLE = frozenset({"extends", "environments", "matrix", "values"})
+
+
+class _Refused(Exception):
+    """Why a flag cannot be applied."""
+
+
+def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, dict[str, Cursor]]:
+    """``doc`` with the flags over it, and the values that they give to params.
+
+    A key is a path below the spec, such as ``schedule.queue`` or ``roles.worker.replicas``, or one of
+    ``params.NAME``, ``namespace``, ``labels.KEY`` and ``annotations.KEY``; ``\\.`` is a dot inside a key. A
+    value is read as Kubernetes reads a scalar of YAML, or as text where only text may stand; ``null`` deletes.
+    """
+    spec: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    params: dict[str, Any] = {}
+    for key, text in sets.items():
+        flag = Flag(f"--set {key}={text}")
+        steps = [step.replace("\\", "") for step in _STEPS.findall(key)]
+        try:
+            if len(steps) == 2 and steps[0] == "params":
+                params[steps[1]] = at(flag, _param(doc, steps[1], text))
+            elif steps and steps[0] in METADATA:
+                _put(metadata, steps, at(flag, None if text == "null" else text))
+            else:
+                _put(spec, steps, at(flag, _value(doc, steps, text)))
+        except _Refused as refusal:
+            problems.append((doc, Problem("PROF015", f"{flag.name}: {refusal}", ("spec",))))
+    overlay = split(
+        at(Flag("--set"), {"spec": _listed(spec), "metadata": metadata, "params": params}), "--set"
+    )
+    whole = root(overlay)
+    result = patched(doc, whole.get("spec"), whole.get("metadata"), problems)
+    return result, {name: whole.get("params", name) for name in params}
+
+
+def _put(tree: dict[str, Any], steps: list[str], leaf: Any) -> None:
+    for step in steps[:-1]:
+        tree = tree.setdefault(step, {})
+        if not isinstance(tree, dict):
+            raise _Refused(f'another --set gives "{step}" a value of its own')
+    if isinstance(tree.get(steps[-1]), dict):
+        raise _Refused("another --set gives a value to a field below")
+    tree[steps[-1]] = leaf
+
+
+def _listed(spec: dict[str, Any]) -> dict[str, Any]:
+    """The overlay with its keyed lists as lists, in roles as well."""
+    return {
+        key: [{"name": name, **_listed(fields)} for name, fields in value.items() if isinstance(fields, dict)]
+        if key in KEYED and isinstance(value, dict)
+        else value
+        for key, value in spec.items()
+    }
+
+
+def _param(doc: Doc, name: str, text: str) -> Scalar:
+    fragment = root(doc).get("spec", "params", name)
+    return text if fragment.get("type").value == "string" else _scalar(text)
+
+
+def _value(doc: Doc, steps: list[str], text: str) -> Scalar:
+    """The value for a field; raises _Refused where the path leads nowhere."""
+    if not steps or steps[0] in _NOT_SETTABLE or steps[0] == "params":
+        how = "write params.NAME for a param, or a path below the spec such as schedule.queue"
+        raise _Refused(f"this cannot be set; {how}")
+    field, schema, area, now = "", _schema("overlay"), Area(), root(doc).get("spec")
+    for step in steps:
+        if area.is_keyed:
+            now, area, schema = _named(now, step), area.entry(), _resolved(schema.get("items"))
+        else:
+            if isinstance(now.value, list):
+                raise _Refused(f'"{field}" is a list, which is only replaced whole; change it in the file')
+            known = schema.get("properties")
+            if known and schema.get("additionalProperties") is False and step not in known:
+                raise _Refused(f'there is no field "{step}"{did_you_mean(step, known)}')
+            below = (known or {}).get(step, schema.get("additionalProperties"))
+            now, area, schema = now.get(step), area.below(step), _resolved(below)
+        field = step
+    if text == "null":
+        return None
+    if area.is_keyed or isinstance(now.value, dict | list):
+        raise _Refused(f'"{field}" holds more than one value; name the field below it')
+    types = schema.get("type", [])
+    only_text = "string" in types and "number" not in types and "integer" not in types
+    stays_text = isinstance(now.value, str) and not is_expression(now.value) and not area.number_or_text
+    return text if only_text or stays_text or area.fields[:1] == ("env",) else _scalar(text)
+
+
+def _named(entries: Cursor, name: str) -> Cursor:
+    for entry in entries.entries():
+        if entry.get("name").value == name:
+            return entry
+    return entries.get(name)
+
+
+def _scalar(text: str) -> Scalar:
+    value = resolve(text)
+    if isinstance(value, float) and value in (float("inf"), float("-inf")) or value != value:
+        raise _Refused("a number must be finite")
+    return value
+
+
+@cache
+def _definitions() -> dict[str, Any]:
+    definitions: dict[str, Any] = json.loads(read("schemas", "JobProfile.json"))["$defs"]
+    return definitions
+
+
+def _schema(name: str) -> dict[str, Any]:
+    return _resolved({"$ref": f"#/$defs/{name}"})
+
+
+def _resolved(schema: Any) -> dict[str, Any]:
+    """A schema of the profile with its references followed; {} for none."""
+    while isinstance(schema, dict) and "$ref" in schema:
+        schema = _definitions()[schema["$ref"].removeprefix("#/$defs/")]
+    return schema if isinstance(schema, dict) else {}
