@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podplan import bundled, kubernetes
 from podplan.findings import Path, Problem
+from podplan.kubernetes import metadata, schemas
 from podplan.schema_files import KUBERNETES_OBJECT, any_dialect, file, list_of, self_contained
 
 if TYPE_CHECKING:
@@ -66,8 +67,8 @@ def check_cr(data: Any, k8s_version: str) -> Checked:
         return Checked(misnamed, False, kind)
     dialect, undecided = _dialect(kind, data.get("spec"))
     if undecided:
-        metadata, _ = _check_part("ObjectMeta", data.get("metadata"), ("metadata",), k8s_version)
-        return Checked([*misnamed, *undecided, *metadata], False, kind)
+        unnamed, _ = _check_part("ObjectMeta", data.get("metadata"), ("metadata",), k8s_version)
+        return Checked([*misnamed, *undecided, *unnamed], False, kind)
     name = f"{kind}.{dialect}" if dialect else kind
     own, faults = _judged(name, kind, {**data, "apiVersion": API_VERSION, "kind": kind}, drop_nulls=True)
     parts, whole = _check_parts(name, kind, data, k8s_version)
@@ -107,7 +108,7 @@ def show(name: str, k8s_version: str) -> dict[str, Any]:
     schema = any_dialect(kind, dialects) if dialects else file(kind)
     if name in _LISTS:
         schema = list_of(kind, schema)
-    return self_contained(schema, lambda definition: kubernetes.schemas.definition(definition, k8s_version))
+    return self_contained(schema, lambda definition: schemas.definition(definition, k8s_version))
 
 
 # --- what the document is
@@ -251,9 +252,12 @@ def _check_part(
     if not isinstance(value, dict):
         return [], True
     if definition == "PodTemplateSpec":
-        found = list(kubernetes.check_pod_template(value, k8s_version, partial=partial))
+        found = kubernetes.check_pod_template(value, k8s_version, partial=partial)
     else:
-        found = list(kubernetes.check_definition(definition, value, k8s_version))
+        found = kubernetes.check_definition(definition, value, k8s_version)
+    if definition == "ObjectMeta":
+        named = metadata.check(_without_nulls(value), (), "dns-subdomain", required=True)
+        found = list(dict.fromkeys((*found, *named)))
     # Without these there is no Pod, or no name for it; what is missing further down the Pod can do without.
     sound = not any(
         problem.rule == "SCHEMA002" or (problem.rule == "SCHEMA003" and problem.path in ((), ("spec",)))
