@@ -2,12 +2,7 @@
 
 One loop without recursion, so that no input can exhaust the stack, and with few calls, because calls
 are what costs. What is rare (anchors, tags, merge keys, odd keys) lives in methods beside the loop.
-
-The marks of a collection are one flat list, its *places*: ``[start, end, is_mapping]``, then for each
-entry of a mapping ``key, key start, key end, value start, value end``, for each of a list ``value
-start, value end``. A value that is a collection has its own places as value start and None as value
-end; an alias has an ``Alias``. ``end`` is a mark only for flow collections: libyaml lets the end of a
-block collection overshoot.
+How positions are kept: ``places``.
 """
 
 from __future__ import annotations
@@ -30,14 +25,13 @@ from yaml.events import (
 )
 
 from podplan import scalars
-from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded
+from podplan.limits import MAX_DEPTH
+from podplan.places import Alias, Merge, Table, repeated_keys, table
 from podplan.scalars import NUMBER_STARTS, WORDS
-
-HEAD = 3  # the length of what stands before the entries in a list of places
-MAP_STRIDE = 5
-LIST_STRIDE = 2
+from podplan.tally import Tally
 
 _KEY_STARTS = NUMBER_STARTS | {"<"}
+_LONGEST_SHOWN = 60
 _INFINITE = (float("inf"), float("-inf"))
 # Where an anchor or a tag may stand; each begins with one character, which the search goes for first.
 _ANCHOR = re.compile(r"&(?<![^\s\[{,:\ufeff]&)(?=[^\s&])")
@@ -45,12 +39,14 @@ _TAG = re.compile(r"!(?<![^\s\[{,:\ufeff]!)(?!=)")
 
 
 class Built(NamedTuple):
-    """One document: its data, its place (value start and end) and the offset where its text begins."""
+    """One document: its data, its place (value start and end), the offset where its text begins,
+    and the keys of its mappings that have merge keys."""
 
     data: Any
     place: Any
     place_end: Any
     start: int
+    tables: dict[int, Table]
 
 
 class Trouble(NamedTuple):
@@ -65,41 +61,6 @@ class Trouble(NamedTuple):
     end: int
     document: int
     first: int = -1
-
-
-class Alias(NamedTuple):
-    """The place of ``*name``: its own marks, and the places of the collection that it stands for."""
-
-    start: Any
-    end: Any
-    target: list[Any] | None
-
-
-class Merge:
-    """One occurrence of the key ``<<``; it stands in the data until the mapping is complete."""
-
-    __slots__ = ("mark",)
-
-    def __init__(self, mark: Any) -> None:
-        self.mark = mark
-
-
-class Tally:
-    """What one file has used of its bounds."""
-
-    __slots__ = ("aliases", "documents", "expanded", "file")
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.documents = 0
-        self.aliases = 0
-        self.expanded = 0
-
-    def exceeded(self, what: str, bound: int, cure: str) -> BoundExceeded:
-        return BoundExceeded(f"{self.file}: more than {bound:,} {what}; {cure}")
-
-    def too_deep(self) -> BoundExceeded:
-        return self.exceeded("levels of nesting", MAX_DEPTH, "flatten the document")
 
 
 class _Odd(Exception):
@@ -144,6 +105,7 @@ class Builder:
         self._odd_values: list[Any] = []
         self._anchors: dict[str, tuple[Any, list[Any] | None, str | None]] = {}
         self._repeated: list[list[Any]] = []
+        self._tables: dict[int, Table] = {}
 
     def run(self) -> None:
         """Read to the end. Raises yaml.YAMLError where the text is not YAML, and BoundExceeded."""
@@ -175,7 +137,7 @@ class Builder:
                     end = event.end_mark
                 elif kind is MappingEndEvent:
                     if merging and merging[-1] is data:
-                        self._merge(merging.pop())
+                        self._merge(merging.pop(), places)
                     if places[1]:
                         places[1] = event.end_mark
                     data, places, in_map = stack.pop()
@@ -219,7 +181,7 @@ class Builder:
                     data.append(below)
                 stack.append((data, places, in_map))
                 if len(stack) > MAX_DEPTH:
-                    raise self.tally.too_deep()
+                    self.tally.depth(len(stack))
                 if has_properties:
                     if event.tag is not None:
                         self._check_collection_tag(event, is_map)
@@ -248,9 +210,8 @@ class Builder:
                 return
 
     def _start(self, event: Any) -> int:
-        self.tally.documents += 1
-        if self.tally.documents > MAX_DOCUMENTS:
-            raise self.tally.exceeded("documents", MAX_DOCUMENTS, "split the file")
+        self.tally.document()
+        self._tables = {}
         self._anchors.clear()
         self._repeated.clear()
         self._odd_values.clear()
@@ -265,14 +226,17 @@ class Builder:
         if data is None and places[0].index == places[1].index:
             return  # nothing between two markers
         for repeated in {id(places): places for places in self._repeated}.values():
-            self._report_repeated(repeated)
+            for key, begin, end, first in repeated_keys(repeated):
+                message = f'the key "{_short(key)}" is already in line {{line}}; keep one of the two'
+                found = Trouble("YAML002", message, begin.index, end.index, self.index, first.index)
+                self.troubles.append(found)
         secret = isinstance(data, dict) and data.get("kind") == "Secret"
         for event in self._odd_values:
             message = scalars.hint(event.value, secret)
             self.hints.append(
                 Trouble("YAML010", message, event.start_mark.index, event.end_mark.index, self.index)
             )
-        self.documents.append((self.index, Built(data, places[0], places[1], start)))
+        self.documents.append((self.index, Built(data, places[0], places[1], start, self._tables)))
         self.index += 1
 
     def _trouble(self, rule: str, message: str, start: int, end: int) -> None:
@@ -341,8 +305,7 @@ class Builder:
             event = get()
             if isinstance(event, MappingStartEvent | SequenceStartEvent):
                 level += 1
-                if depth + level > MAX_DEPTH:
-                    raise self.tally.too_deep()
+                self.tally.depth(depth + level)
             elif isinstance(event, MappingEndEvent | SequenceEndEvent):
                 level -= 1
         start, end = first.start_mark.index, event.end_mark.index
@@ -386,9 +349,7 @@ class Builder:
 
     def _alias(self, event: Any, data: Any, stack: list[Any]) -> tuple[Any, list[Any] | None]:
         """The value and the places that an alias stands for; {} where it stands for nothing."""
-        self.tally.aliases += 1
-        if self.tally.aliases > MAX_ALIASES:
-            raise self.tally.exceeded("aliases", MAX_ALIASES, "write the values out")
+        self.tally.alias()
         anchor = self._anchors.get(event.anchor)
         if anchor is None:
             self._at(event, "YAML006", _undefined(event.anchor))
@@ -399,25 +360,10 @@ class Builder:
                 message = f"*{event.anchor} stands inside of &{event.anchor} itself; write the values out"
                 self._at(event, "YAML006", message)
                 return {}, None
-            self._expand(value, len(stack))
+            self.tally.expand(value, len(stack))
         return value, places
 
-    def _expand(self, value: Any, depth: int) -> None:
-        """Count what ``value`` is when it is written out at ``depth``."""
-        waiting = [(value, depth + 1)]
-        while waiting:
-            node, level = waiting.pop()
-            self.tally.expanded += 1
-            if self.tally.expanded > MAX_EXPANDED_NODES:
-                cure = "write the values out where they are needed"
-                raise self.tally.exceeded("nodes behind aliases", MAX_EXPANDED_NODES, cure)
-            if isinstance(node, dict | list):
-                if level > MAX_DEPTH:
-                    raise self.tally.too_deep()
-                below = node.values() if isinstance(node, dict) else node
-                waiting.extend((entry, level + 1) for entry in below)
-
-    def _merge(self, data: dict[Any, Any]) -> None:
+    def _merge(self, data: dict[Any, Any], places: list[Any]) -> None:
         """Replace each merge key by what it merges, in the order of go-yaml: what comes later wins."""
         merged: dict[str, Any] = {}
         for key, value in data.items():
@@ -433,28 +379,20 @@ class Builder:
                     merged.update(source)
         data.clear()
         data.update(merged)
+        table(places, self._tables)
 
     def _bad_merge(self, event: Any) -> dict[str, Any]:
         self._at(event, "YAML012", _MERGE_SOURCE)
         return {}
 
-    def _report_repeated(self, places: list[Any]) -> None:
-        first: dict[str, int] = {}
-        for i in range(HEAD, len(places), MAP_STRIDE):
-            key, start, end = places[i : i + 3]
-            if key.__class__ is Merge:
-                continue
-            if key not in first:
-                first[key] = start.index
-                continue
-            message = (
-                f'the key "{key}" is already in line {{line}}, and the last one wins; keep one of the two'
-            )
-            found = Trouble("YAML002", message, start.index, end.index, self.index, first[key])
-            self.troubles.append(found)
-
 
 _MERGE_SOURCE = 'a merge key "<<" takes a mapping or a list of mappings; write the keys out instead'
+
+
+def _short(key: str) -> str:
+    """``key`` so that it fits into a message, and into one that has a place for ``{line}``."""
+    shown = key if len(key) <= _LONGEST_SHOWN else key[:_LONGEST_SHOWN] + "…"
+    return shown.replace("{line}", "{ line }")
 
 
 def _undefined(name: str) -> str:

@@ -51,6 +51,9 @@ RULES: dict[str, Rule] = {
             "A plain scalar that Kubernetes reads as another type than it looks.",
         ),
         Rule("YAML011", "directive", _ERROR, "A %YAML directive that Kubernetes refuses."),
+        Rule(
+            "YAML012", "merge-source", _ERROR, "A merge key whose value is not a mapping or a list of them."
+        ),
         Rule("CR900", "not-lowered", _WARNING, "A kind that podplan knows and cannot lower yet."),
         Rule("GIT001", "stale-render", _ERROR, "A rendered file differs from what its source renders now."),
         Rule("SCHEMA001", "unknown-field", _ERROR, "A field that the schema does not know."),

@@ -69,7 +69,7 @@ def tagged(tag: str, text: str) -> Scalar:
     value = _decode(text)
     fits = {
         "int": isinstance(value, int) and not isinstance(value, bool),
-        "float": isinstance(value, int | float) and not isinstance(value, bool),
+        "float": isinstance(value, int | float) and not isinstance(value, bool) and _fits_int64(value),
         "bool": isinstance(value, bool),
         "null": value is None,
     }[short]
@@ -81,8 +81,9 @@ def tagged(tag: str, text: str) -> Scalar:
 
 
 def shown(tag: str) -> str:
-    """``tag`` as people write it."""
-    return "!!" + tag.removeprefix(TAG_PREFIX) if tag.startswith(TAG_PREFIX) else tag
+    """``tag`` as people write it, cut where it is too long for a message."""
+    tag = "!!" + tag.removeprefix(TAG_PREFIX) if tag.startswith(TAG_PREFIX) else tag
+    return tag if len(tag) <= _LONGEST_SHOWN else tag[:_LONGEST_SHOWN] + "…"
 
 
 def hint(text: str, secret: bool = False) -> str:
@@ -116,6 +117,10 @@ def hint(text: str, secret: bool = False) -> str:
     return (
         f'{text} is read as the {noun} {shown_value}{how}; write "{text}" for the string, else {shown_value}'
     )
+
+
+def _fits_int64(value: float) -> bool:
+    return isinstance(value, float) or value < 2**63
 
 
 def _is_octal(text: str, value: float) -> bool:

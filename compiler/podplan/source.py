@@ -12,18 +12,18 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from yaml import YAMLError
 
-from podplan.builder import HEAD, LIST_STRIDE, MAP_STRIDE, Alias, Builder, Built, Merge, Tally, Trouble
+from podplan.builder import Builder, Built, Trouble
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.places import LINE_BREAK, Entry, entry, offsets, scalar_end
 from podplan.syntax import explain
+from podplan.tally import Tally
 
 Path = tuple[str | int, ...]
 
-_LINE_BREAK = re.compile(r"\r\n?|\n")
-_BLOCK_SCALAR = re.compile(r"(?:[&!]\S*\s+)*[|>]")
 # A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
 _MARKER = re.compile(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
 _BYTE_ORDER_MARK = "\ufeff"
@@ -90,7 +90,7 @@ class Lines:
 def _line_starts(text: str) -> Iterator[int]:
     """The offsets where the second line and those after it begin."""
     if "\r" in text:
-        return (match.end() for match in _LINE_BREAK.finditer(text))
+        return (match.end() for match in LINE_BREAK.finditer(text))
     return accumulate([len(line) + 1 for line in text.split("\n")[:-1]])
 
 
@@ -112,7 +112,7 @@ class Document:
         self._base = base
         self._start = start
         self._lines = lines
-        self._tables: dict[int, dict[str, tuple[list[Any], int]]] = {}
+        self._tables = built.tables
 
     def __repr__(self) -> str:
         return f"Document({self.file!r}, {self.index})"
@@ -125,8 +125,8 @@ class Document:
     @property
     def header(self) -> list[str]:
         """The comment lines between the start of the document and its content, without line breaks."""
-        end = self._offsets(self._place, self._place_end)[0]
-        lines = (line.strip() for line in _LINE_BREAK.split(self.text[self._start : end]))
+        end = offsets(self._place, self._place_end, self._base, self.text)[0]
+        lines = (line.strip() for line in LINE_BREAK.split(self.text[self._start : end]))
         return [line for line in lines if line.startswith("#")]
 
     def has(self, path: Path) -> bool:
@@ -148,83 +148,16 @@ class Document:
         what is below it stands where its anchor is. A block ends with its last value, without the
         blank lines and comments that may follow.
         """
-        place, end = self._place, self._place_end
-        key: tuple[Any, Any] | None = None
+        here = Entry(None, None, self._place, self._place_end)
         for step in path:
-            below = self._below(place, step)
+            below = entry(here.start, step, self._tables)
             if below is None:
-                key = None
+                on_key = False
                 break
-            key, place, end = below
-        if on_key and key is not None:
-            return self._lines.span(key[0].index + self._base, key[1].index + self._base)
-        return self._lines.span(*self._offsets(place, end))
-
-    def _below(self, place: Any, step: str | int) -> tuple[tuple[Any, Any] | None, Any, Any] | None:
-        """The key (start, end) and the place (start, end) of one entry."""
-        if isinstance(place, Alias):
-            place = place.target
-        if not isinstance(place, list):
-            return None
-        if place[2]:
-            found = self._table(place).get(step) if isinstance(step, str) else None
-            if found is None:
-                return None
-            owner, i = found
-            return (owner[i + 1], owner[i + 2]), owner[i + 3], owner[i + 4]
-        if not isinstance(step, int) or not 0 <= step < (len(place) - HEAD) // LIST_STRIDE:
-            return None
-        i = HEAD + step * LIST_STRIDE
-        return None, place[i], place[i + 1]
-
-    def _table(self, places: list[Any]) -> dict[str, tuple[list[Any], int]]:
-        """Each key of a mapping -> the places that hold it and its position there, merged keys included."""
-        table = self._tables.get(id(places))
-        if table is None:
-            table = self._tables[id(places)] = {}
-            for i in range(HEAD, len(places), MAP_STRIDE):
-                if isinstance(places[i], Merge):
-                    for source in _merged(places[i + 3]):
-                        table.update(self._table(source))
-                else:
-                    table[places[i]] = (places, i)
-        return table
-
-    def _offsets(self, place: Any, end: Any) -> tuple[int, int]:
-        if isinstance(place, list):
-            return place[0].index + self._base, self._end(place)
-        if isinstance(place, Alias):
-            return place.start.index + self._base, place.end.index + self._base
-        start, stop = place.index + self._base, end.index + self._base
-        return start, _scalar_end(self.text, start, stop)
-
-    def _end(self, place: Any) -> int:
-        while isinstance(place, list):
-            if place[1]:
-                return int(place[1].index) + self._base
-            place, end = place[-2], place[-1]
-        return self._offsets(place, end)[1]
-
-
-def _merged(place: Any) -> list[list[Any]]:
-    """The places of the mappings that a merge key takes, the strongest last."""
-    if isinstance(place, Alias):
-        place = place.target
-    if not isinstance(place, list):
-        return []
-    if place[2]:
-        return [place]
-    entries = place[HEAD::LIST_STRIDE]
-    return [source for entry in reversed(entries) for source in _merged(entry) if source[2]]
-
-
-def _scalar_end(text: str, start: int, end: int) -> int:
-    """Where a scalar ends, without the blank lines that end a block scalar."""
-    if not text[start:end].endswith(("\n", "\r", " ", "\t")) or not _BLOCK_SCALAR.match(text, start, end):
-        return end
-    last = start + len(text[start:end].rstrip())
-    line_break = _LINE_BREAK.search(text, last, end)
-    return line_break.start() if line_break else end
+            here = below
+        if on_key and here.key_start is not None:
+            return self._lines.span(here.key_start.index + self._base, here.key_end.index + self._base)
+        return self._lines.span(*offsets(here.start, here.end, self._base, self.text))
 
 
 def read(content: bytes, file: str) -> Source:
@@ -277,6 +210,9 @@ def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source
         builder.run()
         broken = 0
     except YAMLError as error:
+        if "<document start>" in str(error) and builder.documents:
+            builder.documents.pop()  # it goes on below what was taken for its end
+            builder.index -= 1
         syntax = explain(error, text)
         builder.troubles.append(Trouble(*syntax, builder.index))
         broken = 1
@@ -297,7 +233,7 @@ def _fault(trouble: Trouble, base: int, lines: Lines) -> Fault:
     if trouble.first >= 0:
         message = message.replace("{line}", str(lines.at(trouble.first + base)[0]))
     start = trouble.start + base
-    end = _scalar_end(lines.text, start, trouble.end + base)
+    end = scalar_end(lines.text, start, trouble.end + base)
     return Fault(trouble.rule, message, lines.span(start, end), trouble.document)
 
 

@@ -1,0 +1,128 @@
+"""Plain data -> YAML text. The only writer of YAML.
+
+Block style, keys in the order given, lists at the indentation of their key, as kubectl prints. Stock
+dumpers write strings that Kubernetes reads as something else (gitops-integrations §1.7), so every
+string is double-quoted that is not surely a word; no anchors, no folded lines, nothing but ASCII.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from yaml import cyaml
+from yaml.events import (
+    DocumentEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+    StreamStartEvent,
+)
+
+from podplan.limits import MAX_DEPTH, BoundExceeded
+
+_WORD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.IGNORECASE)
+# Lines of printable ASCII, none of them ending in a space, the first not blank and not indented.
+_LITERAL = re.compile(r"[!-~](?:[ -~]*[!-~])?(?:\n(?:[ -~]*[!-~])?)*")
+_UNLIMITED = -1
+_PLAIN = (True, False)
+_QUOTED = (False, True)
+
+Emit = Callable[[Event], None]
+
+
+def emit(documents: Iterable[Any], header: str | None = None) -> str:
+    """The YAML text of ``documents``, with ``---`` between them.
+
+    ``header`` becomes comment lines at the top. Errors as for ``emit_document``.
+    """
+    return _comment(header) + "---\n".join(emit_document(data) for data in documents)
+
+
+def emit_document(data: Any, header: str | None = None) -> str:
+    """The YAML text of one document of dicts with string keys, lists, strings, numbers, bools and None.
+
+    ``header`` becomes comment lines above it. Raises TypeError for any other type, ValueError for a
+    number that JSON cannot hold and BoundExceeded for data that is nested too deeply or contains itself.
+    """
+    stream = io.StringIO()
+    emitter = cyaml.CEmitter(stream, width=_UNLIMITED)  # type: ignore[attr-defined]
+    emit: Emit = emitter.emit
+    emit(StreamStartEvent())
+    emit(DocumentStartEvent(explicit=False))
+    if isinstance(data, str):
+        emit(ScalarEvent(None, None, _QUOTED, data, style='"'))
+    else:
+        _emit_value(emit, data, 0)
+    emit(DocumentEndEvent(explicit=False))
+    emit(StreamEndEvent())
+    return _comment(header) + stream.getvalue().removeprefix(" ")
+
+
+def _comment(header: str | None) -> str:
+    lines = (header or "").splitlines()
+    return "".join(f"{line if line.startswith('#') else f'# {line}'.rstrip()}\n" for line in lines)
+
+
+def _emit_value(emit: Emit, value: Any, depth: int) -> None:
+    if isinstance(value, str):
+        emit(_string(value))
+    elif isinstance(value, dict | list):
+        if depth >= MAX_DEPTH:
+            raise BoundExceeded(f"the data has more than {MAX_DEPTH:,} levels of nesting; flatten it")
+        if isinstance(value, dict):
+            _emit_mapping(emit, value, depth + 1)
+        else:
+            emit(SequenceStartEvent(None, None, True, flow_style=not value))
+            for entry in value:
+                _emit_value(emit, entry, depth + 1)
+            emit(SequenceEndEvent())
+    else:
+        emit(ScalarEvent(None, None, _PLAIN, _plain(value)))
+
+
+def _emit_mapping(emit: Emit, mapping: dict[Any, Any], depth: int) -> None:
+    emit(MappingStartEvent(None, None, True, flow_style=not mapping))
+    for key, value in mapping.items():
+        if not isinstance(key, str):
+            raise TypeError(f"a key is {type(key).__name__}, not a string")
+        emit(_key(key))
+        _emit_value(emit, value, depth)
+    emit(MappingEndEvent())
+
+
+def _key(text: str) -> ScalarEvent:
+    if _WORD.fullmatch(text):
+        return ScalarEvent(None, None, _PLAIN, text)
+    return ScalarEvent(None, None, _QUOTED, text, style='"')
+
+
+def _string(text: str) -> ScalarEvent:
+    if "\n" in text and not text.endswith("\n\n") and _LITERAL.fullmatch(text):
+        return ScalarEvent(None, None, _QUOTED, text, style="|")
+    return _key(text)
+
+
+def _plain(value: Any) -> str:
+    """A number, bool or None in the spelling that every YAML reader takes for the same value."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return int.__repr__(value)
+    if not isinstance(value, float):
+        raise TypeError(f"YAML here holds plain data, not {type(value).__name__}")
+    text = repr(float(value))
+    if text in ("inf", "-inf", "nan"):
+        raise ValueError(f"JSON has no {text}")
+    mantissa, _, exponent = text.partition("e")
+    # YAML 1.1 readers know an exponent only with a point before it and a sign in it.
+    return text if not exponent or "." in mantissa else f"{mantissa}.0e{exponent}"

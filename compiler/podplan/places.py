@@ -1,0 +1,136 @@
+"""Where the parts of a document stand in its text.
+
+The marks of a collection are one flat list, its *places*: ``[start, end, is_mapping]``, then for each
+entry of a mapping ``key, key start, key end, value start, value end``, for each of a list ``value
+start, value end``. A value that is a collection has its own places as value start and None as value
+end; an alias has an ``Alias``. ``end`` is a mark only for flow collections: libyaml lets the end of a
+block collection overshoot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+HEAD = 3  # the length of what stands before the entries in a list of places
+MAP_STRIDE = 5
+LIST_STRIDE = 2
+
+LINE_BREAK = re.compile(r"\r\n?|\n")
+_BLOCK_SCALAR = re.compile(r"(?:[&!]\S*\s+)*[|>]")
+
+Table = dict[str, tuple[list[Any], int]]
+
+
+class Alias(NamedTuple):
+    """The place of ``*name``: its own marks, and the places of the collection that it stands for."""
+
+    start: Any
+    end: Any
+    target: list[Any] | None
+
+
+class Merge:
+    """One occurrence of the key ``<<``; it stands in the data until the mapping is complete."""
+
+    __slots__ = ("mark",)
+
+    def __init__(self, mark: Any) -> None:
+        self.mark = mark
+
+
+class Entry(NamedTuple):
+    """The places of one entry of a collection; those of the key are None in a list."""
+
+    key_start: Any
+    key_end: Any
+    start: Any
+    end: Any
+
+
+def entry(place: Any, step: str | int, tables: dict[int, Table]) -> Entry | None:
+    """The entry that ``step`` leads to, through an alias if there is one, or None.
+
+    ``tables`` keeps the keys of the mappings that were asked before.
+    """
+    if isinstance(place, Alias):
+        place = place.target
+    if not isinstance(place, list):
+        return None
+    if place[2]:
+        found = table(place, tables).get(step) if isinstance(step, str) else None
+        if found is None:
+            return None
+        owner, i = found
+        return Entry(*owner[i + 1 : i + MAP_STRIDE])
+    if not isinstance(step, int) or not 0 <= step < (len(place) - HEAD) // LIST_STRIDE:
+        return None
+    i = HEAD + step * LIST_STRIDE
+    return Entry(None, None, *place[i : i + LIST_STRIDE])
+
+
+def table(places: list[Any], tables: dict[int, Table]) -> Table:
+    """Each key of a mapping -> the places that hold it and its position there, merged keys included.
+
+    A mapping with merge keys is asked for when it is complete, so that chains of them do not recurse.
+    """
+    found = tables.get(id(places))
+    if found is None:
+        found = tables[id(places)] = {}
+        for i in range(HEAD, len(places), MAP_STRIDE):
+            if isinstance(places[i], Merge):
+                for source in _merged(places[i + 3]):
+                    found.update(table(source, tables))
+            else:
+                found[places[i]] = (places, i)
+    return found
+
+
+def _merged(place: Any) -> list[list[Any]]:
+    """The places of the mappings that a merge key takes, the strongest last."""
+    if isinstance(place, Alias):
+        place = place.target
+    if not isinstance(place, list):
+        return []
+    if place[2]:
+        return [place]
+    return [source for below in reversed(place[HEAD::LIST_STRIDE]) for source in _merged(below) if source[2]]
+
+
+def repeated_keys(places: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Each key of a mapping that stands there before: the key, its start and end, and the first start."""
+    first: dict[str, Any] = {}
+    for i in range(HEAD, len(places), MAP_STRIDE):
+        key, start, end = places[i : i + 3]
+        if isinstance(key, Merge):
+            continue
+        if key in first:
+            yield key, start, end, first[key]
+        else:
+            first[key] = start
+
+
+def offsets(place: Any, end: Any, base: int, text: str) -> tuple[int, int]:
+    """Where a value starts and ends in ``text``, its marks being relative to ``base``.
+
+    A block ends with its last value, without the blank lines and comments that may follow.
+    """
+    start = place[0] if isinstance(place, list) else place.start if isinstance(place, Alias) else place
+    last, stop = place, end
+    while isinstance(last, list) and not last[1]:
+        last, stop = last[-2], last[-1]
+    if isinstance(last, list):
+        return start.index + base, last[1].index + base
+    if isinstance(last, Alias):
+        return start.index + base, last.end.index + base
+    return start.index + base, scalar_end(text, last.index + base, stop.index + base)
+
+
+def scalar_end(text: str, start: int, end: int) -> int:
+    """Where a scalar ends, without the blank lines that end a block scalar."""
+    if text[end - 1 : end] not in ("\n", "\r", " ", "\t") or not _BLOCK_SCALAR.match(text, start, end):
+        return end
+    last = start + len(text[start:end].rstrip())
+    line_break = LINE_BREAK.search(text, last, end)
+    return line_break.start() if line_break else end

@@ -1,0 +1,50 @@
+"""What one file has used of the bounds on reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded
+
+
+class Tally:
+    """Counts what a file uses; every method raises BoundExceeded when its bound is passed."""
+
+    __slots__ = ("aliases", "documents", "expanded", "file")
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.documents = 0
+        self.aliases = 0
+        self.expanded = 0
+
+    def exceeded(self, what: str, bound: int, cure: str) -> BoundExceeded:
+        return BoundExceeded(f"{self.file}: more than {bound:,} {what}; {cure}")
+
+    def document(self) -> None:
+        self.documents += 1
+        if self.documents > MAX_DOCUMENTS:
+            raise self.exceeded("documents", MAX_DOCUMENTS, "split the file")
+
+    def depth(self, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            raise self.exceeded("levels of nesting", MAX_DEPTH, "flatten the document")
+
+    def alias(self) -> None:
+        self.aliases += 1
+        if self.aliases > MAX_ALIASES:
+            raise self.exceeded("aliases", MAX_ALIASES, "write the values out")
+
+    def expand(self, value: Any, depth: int) -> None:
+        """Count the nodes that an alias for ``value`` stands for, written out below ``depth`` levels."""
+        waiting = [(value, depth + 1)]
+        while waiting:
+            node, level = waiting.pop()
+            self.expanded += 1
+            if self.expanded > MAX_EXPANDED_NODES:
+                cure = "write the values out where they are needed"
+                raise self.exceeded("nodes behind aliases", MAX_EXPANDED_NODES, cure)
+            if isinstance(node, dict | list):
+                self.depth(level)
+                below = node.values() if isinstance(node, dict) else node
+                waiting.extend((entry, level + 1) for entry in below)
