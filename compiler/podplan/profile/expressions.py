@@ -25,6 +25,14 @@ from podplan.provenance import Cursor, at, computed
 ROOTS = ("params", "matrix", "environment", "metadata", "inventory")
 ESCAPED = "$" + OPENING
 _PATH = re.compile(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_KINDS: dict[type, str] = {
+    str: "text",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "a map",
+}
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 _OUTSIDE_QUOTES = re.compile(r"['\"]|\}\}")
 
@@ -38,8 +46,11 @@ class Fault(Exception):
 
 
 class Expression(NamedTuple):
-    """An expression that may be worked out. ``reads`` are the names in it with their first steps; ``run`` gives
-    its value from the values of the names, or raises Fault."""
+    """An expression that may be worked out.
+
+    ``reads`` are the names in it with their first steps; ``run`` gives its value from the values of the
+    names, or raises Fault.
+    """
 
     source: str
     reads: tuple[tuple[str, str | None], ...]
@@ -162,13 +173,13 @@ def read(source: str) -> Expression:
     if _PATH.fullmatch(source):
         # The usual case, without a template engine.
         root, *steps = source.split(".")
-        return Expression(source, ((root, steps[0] if steps else None),), _follow(source, root, steps))
+        return Expression(source, ((root, steps[0] if steps else None),), _follow(root, steps))
     from podplan.profile.sandbox import compiled
 
     return compiled(source)
 
 
-def _follow(source: str, root: str, steps: list[str]) -> Callable[[Mapping[str, Any]], Any]:
+def _follow(root: str, steps: list[str]) -> Callable[[Mapping[str, Any]], Any]:
     def run(values: Mapping[str, Any]) -> Any:
         value = values[root]
         for step in steps:
@@ -184,10 +195,7 @@ def nothing_at(value: Any, step: Any) -> str:
     """The sentence for a step that leads nowhere."""
     if isinstance(value, dict):
         return f'there is no "{step}"{did_you_mean(str(step), value)}'
-    kind = {str: "text", bool: "a boolean", int: "a number", float: "a number", list: "a list"}.get(
-        type(value)
-    )
-    return f'there is no "{step}" in {kind or "nothing"}'
+    return f'there is no "{step}" in {_KINDS.get(type(value), "nothing")}'
 
 
 def fill(cursor: Cursor, plan: Plan, scope: Scope, budget: Budget, problems: Problems) -> Any:
@@ -303,6 +311,7 @@ def as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, dict | list):
-        kind = {dict: "a map", list: "a list"}.get(type(value), "null")
-        raise Fault(f"{kind} cannot stand inside text; use a filter such as join or tojson")
+        raise Fault(
+            f"{_KINDS.get(type(value), 'null')} cannot stand inside text; use a filter such as join or tojson"
+        )
     return json.dumps(value)

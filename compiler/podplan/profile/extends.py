@@ -64,9 +64,9 @@ class _Reading:
     def _base(self, entry: Cursor, chain: tuple[Doc, ...]) -> Doc | None:
         reference = entry.value
         if not isinstance(reference, str) or not reference:
-            return self._refuse(entry, "PROF001", "an entry of extends is not the path of a file")
+            return self._refused(entry, "PROF001", "an entry of extends is not the path of a file")
         if OPENING in reference:
-            return self._refuse(entry, "PROF010", "extends may not hold an expression; name the file itself")
+            return self._refused(entry, "PROF010", "extends may not hold an expression; name the file itself")
         base = self.load(reference, entry.doc)
         if isinstance(base, Problem):
             place = base.path or entry.path
@@ -76,21 +76,22 @@ class _Reading:
         if kind not in BASE_KINDS:
             said = f"is a {kind}" if isinstance(kind, str) else "has no kind"
             message = f"{reference} {said}, and only a JobProfileBase or a JobProfile can be extended"
-            return self._refuse(entry, "PROF002", message)
+            return self._refused(entry, "PROF002", message)
         keys = [_key(doc) for doc in chain]
         if _key(base) in keys:
             loop = [*chain[keys.index(_key(base)) :], base]
             names = " → ".join(_file(doc) for doc in loop)
-            return self._refuse(
+            return self._refused(
                 entry, "PROF002", f"extends goes in a circle: {names}; remove one of the steps"
             )
         if len(chain) > MAX_EXTENDS_DEPTH:
             message = f"extends is more than {MAX_EXTENDS_DEPTH} files deep; extend a base nearer to the root"
-            return self._refuse(entry, "PROF002", message)
+            return self._refused(entry, "PROF002", message)
         return self.whole(base, chain)
 
-    def _refuse(self, entry: Cursor, rule: str, message: str) -> None:
+    def _refused(self, entry: Cursor, rule: str, message: str) -> Doc | None:
         self.problems.append((entry.doc, Problem(rule, message, entry.path)))
+        return None
 
 
 def laid_over(base: Doc, over: Doc, problems: Problems) -> Doc:

@@ -29,7 +29,7 @@ def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, d
 
     A key is a path below the spec, such as ``schedule.queue`` or ``roles.worker.replicas``, or one of
     ``params.NAME``, ``namespace``, ``labels.KEY`` and ``annotations.KEY``; ``\\.`` is a dot inside a key. A
-    value is read as Kubernetes reads a scalar of YAML, or as text where only text may stand; ``null`` deletes.
+    value is read as Kubernetes reads a scalar of YAML, or as text where only text fits; ``null`` deletes.
     """
     spec: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
@@ -116,7 +116,7 @@ def _named(entries: Cursor, name: str) -> Cursor:
 
 def _scalar(text: str) -> Scalar:
     value = resolve(text)
-    if isinstance(value, float) and value in (float("inf"), float("-inf")) or value != value:
+    if isinstance(value, float) and not abs(value) < float("inf"):
         raise _Refused("a number must be finite")
     return value
 

@@ -1,4 +1,4 @@
-"""``ClusterInventory``: what a cluster offers, checked in beside the profiles, and how a name is looked up in it.
+"""``ClusterInventory``: what a cluster offers, checked in beside the profiles, and look-ups in it.
 
 The form is schemas/ClusterInventory.json; docs/profile.md has an example.
 """

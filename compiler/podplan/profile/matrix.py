@@ -20,8 +20,11 @@ _NOT_DNS = re.compile(r"[^a-z0-9]")
 
 
 class Instance(NamedTuple):
-    """One combination. ``id`` is such as ``size-large.seed-1``; ``values`` are where they are written, by axis
-    and by the further keys of ``include``."""
+    """One combination.
+
+    ``id`` is such as ``size-large.seed-1``; ``values`` are the places of the values, by axis and by the
+    further keys of ``include``.
+    """
 
     id: str
     values: dict[str, Cursor]
@@ -221,7 +224,7 @@ def _plain(value: Any) -> str:
 
 
 def _dns(text: str) -> str:
-    """``text`` as a part of a DNS label: lower case, a dash for every other character, long text cut short."""
+    """``text`` as a part of a DNS label: lower case, dashes for all else, long text cut."""
     if len(text) > _LONGEST_VALUE:
         text = f"{text[: _LONGEST_VALUE - 9]}-{sha256(text.encode()).hexdigest()[:8]}"
     return _NOT_DNS.sub("-", text.lower()).rstrip("-") or "x"
@@ -235,7 +238,7 @@ def _demand_unlike(found: list[Instance], axes: dict[str, list[Cursor]], refuse:
             axis = next(a for a in axes if _text(other.values[a].value) != _text(instance.values[a].value))
             one, two = _text(other.values[axis].value), _text(instance.values[axis].value)
             message = (
-                f'two instances would be called "{instance.label}": names keep only letters, digits and dashes '
-                f"of {one} and {two}; spell one of them in another way"
+                f'two instances would be called "{instance.label}": names keep only letters, digits and '
+                f"dashes of {one} and {two}; spell one of them in another way"
             )
             refuse("PROF013", message, instance.values[axis])

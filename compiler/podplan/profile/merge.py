@@ -183,7 +183,9 @@ def _form(value: Any) -> str:
         return "a boolean"
     if isinstance(value, int | float):
         return "a number"
-    return {dict: "a map", list: "a list"}.get(type(value), "")
+    if isinstance(value, dict):
+        return "a map"
+    return "a list" if isinstance(value, list) else ""
 
 
 def is_expression(text: str) -> bool:

@@ -68,7 +68,8 @@ def _suffix(
         return "", ()
     if not _LABEL.fullmatch(text):
         message = (
-            f'the suffix "{text[:60]}" cannot be part of a name; it needs lower-case letters, digits and dashes, '
+            f'the suffix "{text[:60]}" cannot be part of a name; it needs lower-case letters, digits and '
+            "dashes, "
             "with a letter or digit at both ends"
         )
         problems.append((written.doc, Problem("PROF013", message, written.path)))

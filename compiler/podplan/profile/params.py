@@ -13,9 +13,12 @@ from podplan.provenance import Cursor, Doc, root
 
 # What a fragment may say. References are left out: a param is described where it stands.
 _PLAIN = frozenset(
-    "type enum const default minimum maximum exclusiveMinimum exclusiveMaximum multipleOf pattern minLength "
-    "maxLength minItems maxItems uniqueItems minProperties maxProperties required title description examples "
-    "deprecated".split()
+    {
+        *("type", "enum", "const", "default", "title", "description", "examples", "deprecated", "required"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("pattern", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
+        *("minProperties", "maxProperties"),
+    }
 )
 _ONE_BELOW = frozenset({"items", "additionalProperties", "not", "propertyNames", "contains"})
 _LIST_BELOW = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
@@ -25,7 +28,7 @@ _LONGEST_SHOWN = 60
 
 
 class Param(NamedTuple):
-    """A declared param: where it is declared, and what says whether a value fits (a jsonschema_rs validator)."""
+    """A declared param: where it is declared, and the jsonschema_rs validator of its values."""
 
     fragment: Cursor
     validator: Any
@@ -141,7 +144,7 @@ def _check(name: str, param: Param, cursor: Cursor, problems: Problems) -> None:
         return
 
 
-def missing(doc: Doc, name: str) -> Problem:
+def missing(name: str) -> Problem:
     """The problem of a param that nobody gave a value."""
     given = f"give it a default, --set params.{name}=…, or environments.<name>.values.{name}"
     message = f'the param "{name}" has no value and no default; {given}'

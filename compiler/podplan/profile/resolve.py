@@ -147,7 +147,7 @@ def _under(
 
 
 def _plans(doc: Doc, problems: Problems) -> dict[str, Plan]:
-    """Where the expressions of a profile are: in its metadata (under the key "") and in each field of its spec."""
+    """Where expressions are: in each field of the spec, and in the metadata under the key ""."""
     whole = root(doc)
     for path in (("metadata", "name"), ("spec", "job")):
         cursor = whole.get(*path)
@@ -202,7 +202,7 @@ def _instances(
                 own.append((layers[-1][key].doc, Problem("PROF015", message, layers[-1][key].path)))
         values = choose(params, [*layers, swept], own)
         lacking.update(dict.fromkeys(values.missing))
-        own.extend((doc, missing(doc, name)) for name in values.missing)
+        own.extend((doc, missing(name)) for name in values.missing)
         if not own:
             scope = _scope(environment, values.given, instance, known, inventory)
             resolved = _resolved(doc, plans, scope, instance, budget, own)
@@ -252,13 +252,8 @@ def _resolved(
     whole = root(doc)
     written = whole.get("metadata")
     # The metadata first, so that the rest sees what it came to.
-    metadata = fill(
-        written,
-        plans[""],
-        _with_metadata(scope, {"name": whole.get("metadata", "name").value}),
-        budget,
-        problems,
-    )  # noqa: E501
+    only_name = _with_metadata(scope, {"name": whole.get("metadata", "name").value})
+    metadata = fill(written, plans[""], only_name, budget, problems)
     seen = written.value if plans[""] is None else split(metadata, doc.name).data
     scope = _with_metadata(scope, seen)
     spec = {
@@ -280,11 +275,8 @@ def _resolved(
 
 
 def _with_metadata(scope: Scope, metadata: Any) -> Scope:
-    shown = (
-        {key: metadata[key] for key in _METADATA if metadata.get(key) is not None}
-        if isinstance(metadata, dict)
-        else {}
-    )  # noqa: E501
+    there = metadata if isinstance(metadata, dict) else {}
+    shown = {key: there[key] for key in _METADATA if there.get(key) is not None}
     return scope._replace(values={**scope.values, "metadata": shown})
 
 

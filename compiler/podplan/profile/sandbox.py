@@ -144,7 +144,7 @@ def _operate(operator: str, left: Any, right: Any) -> Any:
             _fail(value)
     if _is_number(left) and _is_number(right):
         return settled(_arithmetic(operator, left, right))
-    if operator == "+" and isinstance(left, str | list) and type(left) is type(right):
+    if operator == "+" and type(left) is type(right) and type(left) in (str, list):
         if size(left) + size(right) > MAX_EXPRESSION_RESULT:
             raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
         return left + right
@@ -284,26 +284,24 @@ def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
     return filtered
 
 
+_NEEDS_VALUES: dict[str, Callable[..., Any]] = {
+    "int": _int,
+    "float": _float,
+    "string": as_text,
+    "lower": lambda value: as_text(value).lower(),
+    "upper": lambda value: as_text(value).upper(),
+    "replace": _replace,
+    "join": _join,
+    "round": _round,
+    "tojson": _tojson,
+    "min": _extreme(min),
+    "max": _extreme(max),
+    "length": _length,
+    "abs": _abs,
+}
 _FILTERS: dict[str, Callable[..., Any]] = {
     "default": _default,
-    **{
-        name: _strict(function)
-        for name, function in {
-            "int": _int,
-            "float": _float,
-            "string": as_text,
-            "lower": lambda value: as_text(value).lower(),
-            "upper": lambda value: as_text(value).upper(),
-            "replace": _replace,
-            "join": _join,
-            "round": _round,
-            "tojson": _tojson,
-            "min": _extreme(min),
-            "max": _extreme(max),
-            "length": _length,
-            "abs": _abs,
-        }.items()
-    },
+    **{name: _strict(function) for name, function in _NEEDS_VALUES.items()},
 }
 
 
