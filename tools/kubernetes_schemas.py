@@ -7,8 +7,9 @@
 The wheels hold the OpenAPI definitions of Kubernetes 1.20 to 1.37 as JSON Schema. The tool keeps what
 Pods, Services, ConfigMaps and Secrets need, drops descriptions, closes every object, and adds the rules
 of schemas/kubernetes/constraints.yaml. A line of the result is a definition that one or more versions
-share: its name, the minor versions that have it, its schema. Where two wheels hold a version, the last one named wins. Equal
-input gives equal bytes. It stands outside ``compiler/`` since it never ships and nothing imports it.
+share: its name, the minor versions that have it, its schema. Where two wheels hold a version, the last
+one named wins. Equal input gives equal bytes. The tool stands outside ``compiler/`` since it never ships
+and nothing imports it.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 _PLATFORM = {
-    ("scheduler.tensorstack.dev/v1beta1", "PodGroup"),
-    ("tensorstack.dev/v1beta1", "TensorBoard"),
+    "PodGroup": "scheduler.tensorstack.dev/v1beta1",
+    "TensorBoard": "tensorstack.dev/v1beta1",
 }
 _CORE = ("ConfigMap", "Pod", "Secret", "Service")
 _RELAXED_SERVICE_NAMES = 36  # KEP-5311: from 1.36 on a Service name may begin with a digit
@@ -38,7 +38,7 @@ def versions() -> tuple[str, ...]:
 
 def kinds() -> list[tuple[str, str]]:
     """The (apiVersion, kind) pairs that ``check`` knows."""
-    return [("v1", kind) for kind in _CORE] + sorted(_PLATFORM)
+    return [*(("v1", kind) for kind in _CORE), *((group, kind) for kind, group in _PLATFORM.items())]
 
 
 def check(obj: object, version: str = DEFAULT_VERSION) -> list[Problem]:
@@ -50,12 +50,12 @@ def check(obj: object, version: str = DEFAULT_VERSION) -> list[Problem]:
     if not isinstance(obj, dict):
         return check_definition("Pod", obj, version)
     group, kind = obj.get("apiVersion"), obj.get("kind")
-    if group == "v1" and kind in _CORE:
-        return _checked(str(kind), obj, version, lambda data: _core(str(kind), data, minor))
-    if (group, kind) in _PLATFORM:
+    if group == "v1" and isinstance(kind, str) and kind in _CORE:
+        return _checked(kind, obj, version, lambda data: _core(kind, data, minor))
+    if isinstance(kind, str) and _PLATFORM.get(kind, "") == group:
         from podplan.kubernetes import platform
 
-        return platform.check(str(kind), obj, version)
+        return platform.check(kind, obj, version)
     return [_unknown_kind(obj)]
 
 
@@ -136,7 +136,7 @@ def _definition(name: str, value: dict[str, Any]) -> Iterator[Problem]:
         for problem in environment.check({"env": [value]}, ()):
             yield problem._replace(path=problem.path[2:])
     elif name == "ResourceRequirements":
-        yield from resources.check(value, (), {claim.get("name") for claim in _claims(value)})
+        yield from resources.check(value, (), _claims(value))
     elif name == "PodSpec":
         yield from pods.check(value, ())
     elif name == "PodTemplateSpec":
@@ -147,10 +147,11 @@ def _definition(name: str, value: dict[str, Any]) -> Iterator[Problem]:
         yield from containers.address(str(value.get("hostIP") or ""), ("hostIP",))
 
 
-def _claims(value: dict[str, Any]) -> list[dict[str, Any]]:
-    from podplan.kubernetes.shape import entries
+def _claims(value: dict[str, Any]) -> set[str]:
+    """The claims that ResourceRequirements name: by themselves they cannot be wrong."""
+    from podplan.kubernetes.shape import entries, text
 
-    return [claim for _, claim in entries(value, "claims")]
+    return {text(claim, "name") for _, claim in entries(value, "claims")}
 
 
 def _lacks_containers(problem: Problem) -> bool:

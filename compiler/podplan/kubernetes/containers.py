@@ -8,6 +8,7 @@ from typing import Any
 from podplan.findings import Path, Problem
 from podplan.kubernetes import environment, names, probes, resources, security
 from podplan.kubernetes.shape import entries, mapping, number, text
+from podplan.kubernetes.structure import label, nearest
 
 LISTS = ("initContainers", "containers")
 _DEFAULT_GRACE = 30
@@ -122,8 +123,6 @@ def _devices(
 
 def dangling(name: str, volumes: dict[str, Any], path: Path) -> Problem:
     """``name`` is none of the volumes of the Pod."""
-    from podplan.kubernetes.structure import nearest
-
     known = [volume for volume in volumes if volume]
     near = nearest(name, known)
     hint = f'; did you mean "{near}"?' if near else ""
@@ -139,10 +138,7 @@ def address(text_: str, path: Path) -> Iterator[Problem]:
         try:
             ip_address(text_)
         except ValueError:
-            message = (
-                f"{path[-1] if isinstance(path[-1], str) else path[-2]} {names.shown(text_)} is no IP address"
-            )
-            yield Problem("SCHEMA006", message, path)
+            yield Problem("SCHEMA006", f"{label(path)} {names.shown(text_)} is no IP address", path)
 
 
 def _resize(container: dict[str, Any], path: Path) -> Iterator[Problem]:

@@ -72,17 +72,15 @@ def _value_from(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
 
 
 def field_reference(reference: dict[str, Any], allowed: tuple[str, ...], path: Path) -> Iterator[Problem]:
-    """The problem of a ``fieldRef`` whose fieldPath is none of ``allowed`` and not one label or annotation."""
+    """The problem of a ``fieldRef`` that names none of ``allowed`` and no single label or annotation."""
     field = text(reference, "fieldPath")
     if not field or field in allowed:
         return
     at = (*path, "fieldPath")
     keyed = _KEYED.match(field)
     if keyed is None:
-        problem = not_allowed(field, list(allowed), at)
-        yield problem._replace(
-            help="a label or annotation is metadata.labels['KEY'], metadata.annotations['KEY']"
-        )
+        help = "a label or annotation is metadata.labels['KEY'] or metadata.annotations['KEY']"
+        yield not_allowed(field, list(allowed), at)._replace(help=help)
         return
     fault = names.fault("qualified-name" if keyed[1] == "labels" else "annotation-key", keyed[2])
     if fault:

@@ -57,11 +57,7 @@ def _owners(metadata: dict[str, Any], path: Path) -> Iterator[Problem]:
             at = (*path, "ownerReferences", index, "controller")
             if first is not None:
                 message = "an object can have one controller; two ownerReferences say controller: true"
+                related = ((first, "the first controller"), (at, "the second"))
                 # The API server blames the list, since either entry may be the wrong one.
-                yield Problem(
-                    "SCHEMA009",
-                    message,
-                    at[:-2],
-                    related=((first, "the first controller"), (at, "the second")),
-                )
+                yield Problem("SCHEMA009", message, at[:-2], related=related)
             first = first or at

@@ -28,6 +28,8 @@ _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(?:\.{_LABEL})*"
 _NAME_PART = "(?:[A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
 _SYSCTL_PART = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?"
+_SPACE = r"[ \t\r\n]"
+_SUFFIX = "(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,18})"
 _STEP = r"(?:[^./][^/]*|\.(?:[^./][^/]*)?|\.\.[^/]+)?"
 _SHORT_PREFIX = "^(?:[-A-Za-z0-9.]{1,253}/)?[-_.A-Za-z0-9]*$"
 
@@ -99,9 +101,7 @@ FORMS: dict[str, Form] = {
     ),
     "header-name": Form(("^[-A-Za-z0-9]+$",), 1_000_000, "letters, digits and '-'"),
     "quantity": Form(
-        (
-            r"^[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?[ \t\r\n]*$",
-        ),
+        (rf"^{_SPACE}*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_SUFFIX}?{_SPACE}*$",),
         1_000_000,
         "a number with an optional suffix such as m, k, M, G, Ki, Mi or Gi",
     ),

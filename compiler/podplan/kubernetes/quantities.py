@@ -47,7 +47,8 @@ def _parse(text: str) -> int | None:
     else:
         ten = int(exponent) if exponent else _DECIMAL[suffix]
         units, power = digits, max(-_FURTHEST, min(_FURTHEST, ten)) + 9 - len(fraction)
-    units = units * 10**power if power >= 0 else -(-units // 10**-power)
+    scale: int = 10 ** abs(power)
+    units = units * scale if power >= 0 else -(-units // scale)
     return -units if sign == "-" else units
 
 

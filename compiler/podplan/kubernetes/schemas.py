@@ -70,9 +70,11 @@ def definition(name: str, version: str) -> Schema:
 
 
 def resolve(schema: Schema, version: str) -> Schema:
-    """``schema``, or the definition that it refers to."""
+    """``schema``, or the definition that it refers to (as ``#/$defs/NAME`` or ``kubernetes:NAME``)."""
     reference = schema.get("$ref")
-    return definition(reference[8:], version) if reference else schema
+    if reference is None:
+        return schema
+    return definition(reference.rpartition("/")[2].removeprefix("kubernetes:"), version)
 
 
 @cache

@@ -9,7 +9,8 @@ from podplan.findings import Path, Problem
 from podplan.kubernetes import names
 from podplan.kubernetes.shape import entries, mapping, text, texts
 
-_POD_LINUX_ONLY = (
+_OF_HOST = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
+_POD_LINUX_ONLY: tuple[str, ...] = (
     "seLinuxOptions",
     "seccompProfile",
     "fsGroup",
@@ -19,7 +20,7 @@ _POD_LINUX_ONLY = (
     "runAsGroup",
     "supplementalGroups",
 )
-_CONTAINER_LINUX_ONLY = (
+_CONTAINER_LINUX_ONLY: tuple[str, ...] = (
     "seLinuxOptions",
     "seccompProfile",
     "capabilities",
@@ -80,13 +81,8 @@ def _sysctls(context: dict[str, Any], spec: dict[str, Any], path: Path) -> Itera
             message = f"sysctl {names.shown(name)} is set twice"
             yield Problem("SCHEMA007", message, at, related=((seen[name], "the first"),))
         seen.setdefault(name, at)
-        for field, prefixes in (
-            ("hostNetwork", ("net.",)),
-            ("hostIPC", ("kernel.shm", "kernel.msg", "fs.mqueue.")),
-        ):
-            if spec.get(field) is True and (
-                name.startswith(prefixes) or (field == "hostIPC" and name == "kernel.sem")
-            ):
+        for field, prefixes in _OF_HOST.items():
+            if spec.get(field) is True and name.startswith(prefixes):
                 message = f"sysctl {names.shown(name)} may not be set with {field}: true"
                 yield Problem("SCHEMA009", message, at, related=(((*path[:-1], field), field),))
 
