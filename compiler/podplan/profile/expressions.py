@@ -250,10 +250,7 @@ def _demand(name: str, step: str | None, scope: Scope, source: str) -> None:
     """That a name and its first step exist: a typo must not pass, not even under a default."""
     shown = f"{OPENING} {source} {CLOSING}"
     if name not in scope.values:
-        if name == "inventory":
-            raise Fault(f"{shown}: there is no ClusterInventory to read; check one in, or name it", "PROF009")
-        near = did_you_mean(name, ROOTS)
-        raise Fault(f'{shown}: there is no "{name}"{near}', "PROF009")
+        raise Fault(f"{shown}: there is no ClusterInventory to read; check one in, or name it", "PROF009")
     if step is None:
         return
     if name == "environment":

@@ -19,7 +19,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPRESSIONS_COMPILED
-from podplan.profile.expressions import Expression, Fault, as_text, nothing_at, settled, size
+from podplan.profile.expressions import ROOTS, Expression, Fault, as_text, nothing_at, settled, size
 from podplan.profile.nearest import did_you_mean
 
 _ALLOWED = frozenset(
@@ -62,8 +62,8 @@ def compiled(source: str) -> Expression:
             raise
         except TemplateError as error:
             raise Fault(error.message or "it names something that is not there", "PROF009") from None
-        except TypeError as error:
-            raise Fault(f"the types do not fit: {error}") from None
+        except TypeError:
+            raise Fault("the types of the values, or the arguments of a filter, do not fit") from None
         except (ArithmeticError, ValueError, RecursionError) as error:
             raise Fault(str(error) or "it cannot be worked out") from None
         if isinstance(result, Undefined):
@@ -100,6 +100,11 @@ def _check(node: nodes.Node, depth: int) -> None:
     kind = type(node)
     if kind not in _ALLOWED:
         raise Fault(_INSTEAD.get(kind, f"{kind.__name__} is not allowed in an expression"))
+    if isinstance(node, nodes.Name) and node.name not in ROOTS:
+        near = did_you_mean(node.name, ROOTS)
+        raise Fault(f'an expression sees nothing called "{node.name}"{near}', "PROF009")
+    if isinstance(node, nodes.Const):
+        settled(node.value)
     if isinstance(node, nodes.Filter):
         if node.name not in _FILTERS:
             raise Fault(f'there is no filter "{node.name}"{did_you_mean(node.name, _FILTERS)}')
