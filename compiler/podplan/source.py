@@ -213,8 +213,8 @@ def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source
         if "<document start>" in str(error) and builder.documents:
             builder.documents.pop()  # it goes on below what was taken for its end
             builder.index -= 1
-        syntax = explain(error, text)
-        builder.troubles.append(Trouble(*syntax, builder.index))
+        builder.troubles[:] = [trouble for trouble in builder.troubles if trouble.document < builder.index]
+        builder.troubles.append(Trouble(*explain(error, text), builder.index))
         broken = 1
     _take(builder, start, source, lines)
     return builder.index + broken

@@ -95,7 +95,12 @@ def _by_reason(problem: str, context: str, at: int, since: int, text: str) -> Sy
             f'this bracket is not closed where "{closing}" or a comma is due; close it or quote the value'
         )
     elif problem == "mapping values are not allowed in this context":
-        message = 'a ": " may not stand here; quote the value, or put the key on a line of its own'
+        line_start, _ = _line(text, at)
+        if ": " in text[line_start:at]:
+            message = 'a ": " may not stand here; quote the value, or put the key on a line of its own'
+        else:
+            start = line_start + len(text[line_start:at]) - len(text[line_start:at].lstrip())
+            message = "this key stands inside the value above it; correct the indentation, or quote the value"
     elif problem == "block sequence entries are not allowed in this context":
         message = 'a list item may not stand here; put each "- " on a line of its own below the key'
     elif problem == "mapping keys are not allowed in this context":
@@ -103,6 +108,8 @@ def _by_reason(problem: str, context: str, at: int, since: int, text: str) -> Sy
     elif problem == "could not find expected ':'":
         start = since
         message = 'this line has no ": "; write "key: value", or indent it below the value that it continues'
+    elif "expected key" in problem and text[:at].rstrip(" ")[-1:] in ("'", '"'):
+        message = "the quoted value ends before this; quote all of it, and write ' inside of it as ''"
     elif "expected key" in problem or "'-' indicator" in problem:
         what = "list" if "'-'" in problem else "mapping"
         message = (
@@ -111,9 +118,9 @@ def _by_reason(problem: str, context: str, at: int, since: int, text: str) -> Sy
     elif "<document start>" in problem:
         message = "the document is complete above this; correct the indentation, or write --- before it"
     elif "node content" in problem:
-        message = (
-            f'a value is due before "{here}"; write one, or quote the text' if here else "a value is due here"
-        )
+        message = "the text ends where a value is due"
+        if here:
+            message = f'a value is due before "{here}"; write one, or quote the text'
     elif "start any token" in problem:
         message = f'a value cannot start with "{here}"; quote it'
     elif "escape" in problem and "quoted" in context:
