@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from podplan.documents import Item, is_helm_template, items, mentions_ours
 from podplan.files import expand
-from podplan.findings import Finding, Location, Problem, Severity
+from podplan.findings import Finding, Location, Severity
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, check_form, check_object, plans
@@ -149,9 +149,6 @@ def _fault(source: Source, fault: Fault) -> Finding:
 def _check_item(item: Item, settings: Settings, reader: Reader, tally: Tally) -> Iterator[Finding]:
     if item.what == "other":
         tally.not_checked[item.reason] += 1
-    elif item.what == "podplan":
-        problem = Problem("PROF001", _unknown_kind(item.doc.data), ("kind",))
-        yield from findings([Sighting("", Seen("profile", item.doc, problem), None)], 1)
     elif item.what in ("base", "inventory"):
         seen = [Seen("profile", item.doc, problem) for problem in check_form(item)]
         yield from findings((Sighting("", one, None) for one in seen), 1)
@@ -182,12 +179,6 @@ def _why_not_lowered(plan: Plan) -> str:
     if any(seen.problem.rule == "CR900" for seen in plan.seen):
         return "lowered objects: the kind is not lowered yet"
     return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"
-
-
-def _unknown_kind(data: Mapping[str, Any]) -> str:
-    kind = data.get("kind")
-    named = f'no kind "{kind}"' if isinstance(kind, str) else "no kind"
-    return f"podplan knows {named}; there are JobProfile, JobProfileBase and ClusterInventory"
 
 
 def identity(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ puts them one after the other, and reads the files that a profile names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from podplan import kinds, kubernetes
 from podplan.documents import Item
@@ -59,6 +59,10 @@ class Plan(NamedTuple):
 
 def plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
     """Every CR that a profile stands for, or the CR itself, lowered and with its problems."""
+    if item.what == "podplan":
+        unknown = Problem("PROF001", _unknown_kind(item.doc.data), ("kind",))
+        yield Plan(item, "", "", None, (), (Seen("profile", item.doc, unknown),), False)
+        return
     if item.what == "cr":
         yield lower(Plan(item, "", "", item.doc, (), (), False), settings)
         return
@@ -118,6 +122,12 @@ def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> It
 def check_form(item: Item) -> list[Problem]:
     """The faults in the form of a profile, a base or an inventory."""
     return check_against(FORMS[item.what], item.doc.data)
+
+
+def _unknown_kind(data: Mapping[str, Any]) -> str:
+    kind = data.get("kind")
+    named = f'no kind "{kind}"' if isinstance(kind, str) else "no kind"
+    return f"podplan knows {named}; there are JobProfile, JobProfileBase and ClusterInventory"
 
 
 def _may_need_inventory(doc: Doc) -> bool:

@@ -31,7 +31,7 @@ def all_plans(
         if isinstance(source, Unread):
             continue
         for item in items(source):
-            if item.what in wanted:
+            if item.what in wanted or item.what == "podplan":
                 _demand_environment(item.doc.data, source.file, settings)
                 made += plans(item, settings, reader)
     _refuse_duplicates(made)
@@ -41,18 +41,23 @@ def all_plans(
 def _demand_environment(document: Mapping[str, Any], file: str, settings: Settings) -> None:
     spec = document.get("spec")
     environments = spec.get("environments") if isinstance(spec, dict) else None
-    if isinstance(environments, dict) and environments and settings.environments is None:
-        names = ", ".join(map(str, environments))
+    if not isinstance(environments, dict) or not environments or settings.environments == "all":
+        return
+    names = ", ".join(map(str, environments))
+    if settings.environments is None:
         raise RequestError(f"{file} has environments ({names}); say which with -e NAME, or -e all")
+    for name in settings.environments:
+        if name not in environments:
+            raise RequestError(f'{file} has no environment "{name}"; it has {names}')
 
 
 def _refuse_duplicates(made: Iterable[Plan]) -> None:
-    seen: dict[tuple[Any, ...], str] = {}
+    seen: dict[tuple[str, ...], str] = {}
     for plan in made:
         if plan.cr is None:
             continue
         named = identity(plan.cr.data)
-        key = (named["kind"], named["namespace"], named["name"])
+        key = tuple(str(named[part]) for part in ("kind", "namespace", "name"))
         here = f"{plan.item.doc.name} ({plan.variant})" if plan.variant else plan.item.doc.name
         if key in seen and named["name"] is not None:
             raise RequestError(

@@ -26,7 +26,7 @@ COMMANDS = {
 class Commands(click.Group):
     """Commands by name; what is no command is taken as a path to check."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click calls it by position)

@@ -1,0 +1,46 @@
+"""podplan init"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from podplan.cli.output import replace_file
+from podplan.requests import RequestError
+
+STARTER = Path(__file__).parents[1] / "starter"
+# file to write -> file of the starter
+FILES = {
+    "podplan.toml": "podplan.toml",
+    "clusters/main.yaml": "inventory.yaml",
+    "jobs/example.yaml": "job.yaml",
+}
+SCHEMAS = ("JobProfile", "ClusterInventory")
+
+
+@click.command("init")
+@click.argument("folder", default=".")
+def command(folder: str) -> int:
+    """Write a first profile, an inventory and the configuration into FOLDER, with schemas for editors.
+
+    Nothing that is there already is written over.
+    """
+    from podplan import kubernetes, schema
+
+    there = [name for name in FILES if os.path.exists(os.path.join(folder, name))]
+    if there:
+        raise RequestError(
+            f"{os.path.join(folder, there[0])} is there already; podplan init writes nothing over"
+        )
+    texts = {name: (STARTER / source).read_text("utf-8") for name, source in FILES.items()}
+    for name in SCHEMAS:
+        document = schema.show(name, kubernetes.DEFAULT_VERSION)
+        texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    for name, text in texts.items():
+        replace_file(os.path.join(folder, name), text)
+        click.echo(f"wrote {os.path.join(folder, name)}", err=True)
+    click.echo("next: podplan check; podplan lower -e dev jobs/example.yaml", err=True)
+    return 0

@@ -1,0 +1,288 @@
+"""The command line as a user meets it: exit codes, streams, and input of every sort."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command import podplan
+
+JOB = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: GenericJob
+metadata:
+  name: count
+spec:
+  replicaSpecs:
+  - type: worker
+    replicas: 3
+    template:
+      spec:
+        containers:
+        - name: main
+          image: busybox:1.36
+          args: [echo, $(rank)]
+"""
+BAD_JOB = JOB.replace("replicas: 3", "replica: 3")
+PROFILE = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: resnet}
+spec:
+  job: PyTorchTrainingJob
+  image: registry.example.com/train:1
+  run: [train.py]
+  replicas: 2
+"""
+ENVIRONMENTS = PROFILE + "  environments:\n    dev: {replicas: 1}\n    prod: {replicas: 4}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "job.yaml").write_text(JOB)
+    return tmp_path
+
+
+def test_a_clean_file(folder: Path) -> None:
+    run = podplan("check", "job.yaml", cwd=folder)
+    assert run == (0, "no findings in 1 file (1 object, 3 lowered)\n", "")
+
+
+def test_a_path_alone_is_checked(folder: Path) -> None:
+    assert podplan("job.yaml", cwd=folder) == podplan("check", "job.yaml", cwd=folder)
+
+
+def test_findings_are_exit_1_in_every_format(folder: Path) -> None:
+    (folder / "job.yaml").write_text(BAD_JOB)
+    for format_ in ("full", "concise", "json"):
+        assert podplan("check", "--format", format_, ".", cwd=folder).code == 1
+    assert podplan("check", "--fail-on", "never", ".", cwd=folder).code == 0
+    assert podplan("check", "--exit-zero", ".", cwd=folder).code == 0
+
+
+def test_json(folder: Path) -> None:
+    (folder / "job.yaml").write_text(BAD_JOB)
+    report = json.loads(podplan("check", "--format", "json", "job.yaml", cwd=folder).out)
+    (found,) = report["findings"]
+    assert report["format"] == 1
+    assert (found["rule"], found["file"], found["line"], found["column"]) == ("SCHEMA001", "job.yaml", 8, 5)
+    assert (found["endLine"], found["endColumn"]) == (8, 12)
+    assert found["path"] == "/spec/replicaSpecs/0/replica"
+    assert found["object"] == {
+        "apiVersion": "batch.tensorstack.dev/v1beta1",
+        "kind": "GenericJob",
+        "name": "count",
+        "namespace": None,
+    }
+    assert report["summary"]["errors"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "--no-such-flag"),
+        ("check", "--format", "xml"),
+        ("check", "--k8s-version", "1.3", "job.yaml"),
+        ("check", "--set", "nonsense", "job.yaml"),
+        ("check", "--config", "missing.toml", "job.yaml"),
+        ("schema", "show", "NoSuchSchema"),
+        ("why", "job.yaml", "spec.nothing"),
+        ("why", "job.yaml", "Pod/nobody:spec"),
+        ("check", "--inventory", "job.yaml", "profile.yaml"),
+        ("render", "environments.yaml"),
+        ("render", "environments.yaml", "-e", "production"),
+    ],
+)
+def test_a_wrong_request_is_exit_2(folder: Path, arguments: tuple[str, ...]) -> None:
+    (folder / "profile.yaml").write_text(PROFILE + "  hardware: h100x8\n")
+    (folder / "environments.yaml").write_text(ENVIRONMENTS)
+    run = podplan(*arguments, cwd=folder)
+    assert (run.code, run.out) == (2, "")
+    assert run.err.startswith("podplan: ")
+
+
+@pytest.mark.parametrize("command", ["check", "render", "lower"])
+def test_a_path_without_a_file_is_exit_3(folder: Path, command: str) -> None:
+    run = podplan(command, "not/there.yaml", cwd=folder)
+    assert run == (3, "", "podplan: not/there.yaml: no such file or folder\n")
+
+
+def test_nothing_to_render_is_exit_3(folder: Path) -> None:
+    run = podplan("render", "job.yaml", cwd=folder)
+    assert (run.code, run.out) == (3, "")
+    assert "nothing to render" in run.err
+
+
+def test_render_and_lower_print_nothing_unless_all_is_well(folder: Path) -> None:
+    (folder / "a.yaml").write_text(PROFILE)
+    (folder / "b.yaml").write_text(PROFILE.replace("resnet", "bert").replace("replicas: 2", "replicas: two"))
+    for command in ("render", "lower"):
+        run = podplan(command, ".", cwd=folder)
+        assert (run.code, run.out) == (1, "")
+        assert "b.yaml:8:13" in run.err
+
+
+def test_render_needs_an_environment_where_there_are_some(folder: Path) -> None:
+    (folder / "job.yaml").write_text(ENVIRONMENTS)
+    run = podplan("render", "job.yaml", cwd=folder)
+    assert run.code == 2
+    assert "has environments (dev, prod); say which with -e NAME, or -e all" in run.err
+    rendered = podplan("render", "-e", "prod", "job.yaml", cwd=folder)
+    assert rendered.code == 0
+    assert rendered.out.startswith("---\n# podplan: rendered from job.yaml -e prod\n")
+    assert "replicas: 4" in rendered.out
+
+
+def test_two_results_with_one_name_are_exit_2(folder: Path) -> None:
+    (folder / "a.yaml").write_text(PROFILE)
+    (folder / "b.yaml").write_text(PROFILE)
+    run = podplan("render", ".", cwd=folder)
+    assert (run.code, run.out) == (2, "")
+    assert "two results are both PyTorchTrainingJob resnet: from a.yaml and from b.yaml" in run.err
+
+
+def test_render_into_a_folder(folder: Path) -> None:
+    (folder / "a.yaml").write_text(PROFILE)
+    assert podplan("render", "-o", "out", "a.yaml", cwd=folder).code == 0
+    written = folder / "out" / "pytorchtrainingjob-resnet.yaml"
+    before = (written.read_bytes(), written.stat().st_mtime_ns)
+    assert podplan("render", "-o", "out", "a.yaml", cwd=folder).code == 0
+    assert (written.read_bytes(), written.stat().st_mtime_ns) == before, (
+        "unchanged bytes are not written again"
+    )
+    assert [path.name for path in (folder / "out").iterdir()] == [written.name]
+
+
+def test_standard_input(folder: Path) -> None:
+    run = podplan(
+        "check",
+        "-",
+        "--stdin-filename",
+        "jobs/x.yaml",
+        "--format",
+        "concise",
+        cwd=folder,
+        stdin=BAD_JOB.encode(),
+    )
+    assert run.code == 1
+    assert run.out.startswith("jobs/x.yaml:8:5: error SCHEMA001 ")
+    assert podplan("lower", "-", cwd=folder, stdin=JOB.encode()) == podplan("lower", "job.yaml", cwd=folder)
+
+
+def test_lower_writes_every_replica_out_and_fold_does_not(folder: Path) -> None:
+    assert podplan("lower", "job.yaml", cwd=folder).out.count("kind: Pod\n") == 3
+    folded = podplan("lower", "--fold", "job.yaml", cwd=folder).out
+    assert folded.count("kind: Pod\n") == 1
+    assert "count-worker-{0..2}" in folded
+
+
+def test_lower_with_a_uid(folder: Path) -> None:
+    (folder / "job.yaml").write_text(JOB.replace("count", "mnist"))
+    lowered = podplan("lower", "--uid", "422e8cc7-163f-4d49-9fb8-d059e490a09b", "job.yaml", cwd=folder).out
+    assert "name: mnist-12e8d-worker-0\n" in lowered
+    assert "uid: " in lowered
+
+
+def test_why_of_a_lowered_field(folder: Path) -> None:
+    run = podplan("why", "job.yaml", "Pod/count-worker-2:spec.containers[main].args[1]", cwd=folder)
+    assert run.code == 0
+    assert run.out.startswith('Pod/count-worker-2  spec.containers[main].args[1]\n    "2"\n')
+    assert "[documented] the controller replaces $(type), $(rank)" in run.out
+    assert "job.yaml:14:" in run.out
+    steps = json.loads(
+        podplan(
+            "why", "job.yaml", "Pod/count-worker-2:spec.restartPolicy", "--format", "json", cwd=folder
+        ).out
+    )["steps"]
+    assert steps[0]["fact"]["basis"] == "assumed"
+
+
+HOSTILE = {
+    "empty": b"",
+    "spaces": b"  \n\n",
+    "comment": b"# nothing here\n",
+    "binary": bytes(range(256)) * 10,
+    "scalar": b"just text\n",
+    "list": b"- 1\n- 2\n",
+    "null": b"~\n",
+    "helm": b"apiVersion: batch.tensorstack.dev/v1beta1\nkind: {{ .Values.kind }}\n{{- if x }}\na: b\n{{- end }}\n",
+    "deployment": b"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
+    "other broken": b"a: [1\nb: }\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_what_is_not_ours_is_counted_and_no_error(folder: Path, name: str) -> None:
+    (folder / "job.yaml").write_bytes(HOSTILE[name])
+    run = podplan("check", "job.yaml", cwd=folder)
+    assert run.code == 0, run.out
+    assert "not checked: 1 × " in run.out
+
+
+OURS = b"apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\n"
+BROKEN = {
+    "unclosed": (OURS + b"spec: {a: [1, 2\n", 1),
+    "tab": (OURS + b"spec:\n\ta: 1\n", 1),
+    "alias": (OURS + b"spec: *nothing\n", 1),
+    "cycle": (OURS + b"spec: &a {b: *a}\n", 1),
+    "template": (OURS + b"metadata: {name: {{ name }}}\n", 1),
+    "no spec": (OURS, 1),
+    "null spec": (OURS + b"metadata: {name: a}\nspec:\n", 1),
+    "spec a list": (OURS + b"metadata: {name: a}\nspec: [1]\n", 1),
+    "name a number": (OURS + b"metadata: {name: 1}\nspec: {replicaSpecs: []}\n", 1),
+    "unknown kind": (OURS.replace(b"GenericJob", b"GenericJobb"), 1),
+    "kind a map": (OURS.replace(b"GenericJob", b"{a: 1}"), 1),
+    "profile kind": (b"apiVersion: podplan/v1\nkind: JobProfil\n", 1),
+    "empty profile": (b"apiVersion: podplan/v1\nkind: JobProfile\n", 1),
+    "profile of lists": (b"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: []\nspec: []\n", 1),
+    "invalid utf-8": (OURS + b"x: \xff\xfe\n", 1),
+    "deep": (OURS + b"spec: " + b"[" * 100_000, 4),
+    "alias bomb": (
+        OURS
+        + b"a: &a [x,x,x,x,x,x,x,x,x]\n"
+        + b"".join(
+            f"{chr(98 + i)}: &{chr(98 + i)} [{','.join(['*' + chr(97 + i)] * 9)}]\n".encode()
+            for i in range(9)
+        ),
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("command", ["check", "lower"])
+def test_broken_input_of_ours(folder: Path, name: str, command: str) -> None:
+    content, code = BROKEN[name]
+    (folder / "job.yaml").write_bytes(content)
+    run = podplan(command, "job.yaml", cwd=folder)
+    assert run.code == code, run.out + run.err
+    assert len((run.out + run.err).splitlines()) < 60
+    if command == "lower":
+        assert run.out == ""
+
+
+def test_the_same_bytes_under_other_seeds_locales_and_folders(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (folder / "job.yaml").write_text(BAD_JOB + "---\n" + JOB)
+    (folder / "profile.yaml").write_text(ENVIRONMENTS)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    for arguments in (
+        ("check", folder),
+        ("check", "--format", "json", folder),
+        ("render", "-e", "prod", folder / "profile.yaml"),
+        ("lower", "-e", "prod", folder / "profile.yaml"),
+    ):
+        one = podplan(*arguments, cwd=folder, env={"PYTHONHASHSEED": "1", "LC_ALL": "C", "TZ": "UTC"})
+        two = podplan(
+            *arguments, cwd=elsewhere, env={"PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "TZ": "Asia/Tokyo"}
+        )
+        assert one == two
+
+
+def test_version_and_help() -> None:
+    assert podplan("version") == podplan("--version")
+    assert "Commands:" in podplan("--help").out
+    assert podplan().code == 0

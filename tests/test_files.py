@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from podplan.files import NoSuchPath, OutsideRoot, beside, expand, from_root, read_inside, root_of
+from podplan.limits import MAX_FILE_BYTES, BoundExceeded
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    top = tmp_path / "repo"
+    for name in (
+        "jobs/b.yaml",
+        "jobs/a.yml",
+        "jobs/.hidden/c.yaml",
+        "jobs/notes.txt",
+        "node_modules/x.yaml",
+        ".git/d.yaml",
+    ):
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_text("a: 1\n")
+    return top
+
+
+def test_folders_give_their_yaml_files_sorted(repository: Path) -> None:
+    assert list(expand([str(repository)])) == [
+        str(repository / "jobs/a.yml"),
+        str(repository / "jobs/b.yaml"),
+    ]
+
+
+def test_each_file_once_and_files_as_given(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository)
+    assert list(expand(["jobs/notes.txt", "jobs", "jobs/a.yml"])) == [
+        "jobs/notes.txt",
+        "jobs/a.yml",
+        "jobs/b.yaml",
+    ]
+    assert list(expand(["."])) == ["jobs/a.yml", "jobs/b.yaml"]
+
+
+def test_exclude(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository)
+    assert list(expand(["jobs"], ["*/a.yml"])) == ["jobs/b.yaml"]
+    assert list(expand(["."], ["jobs"])) == []
+
+
+def test_no_such_path() -> None:
+    with pytest.raises(NoSuchPath, match="no such file or folder"):
+        list(expand(["not/there.yaml"]))
+
+
+def test_the_root_is_the_git_top_level_else_the_folder(repository: Path, tmp_path: Path) -> None:
+    assert root_of(str(repository / "jobs" / "b.yaml")) == str(repository)
+    (tmp_path / "alone").mkdir()
+    assert root_of(str(tmp_path / "alone" / "x.yaml")) == str(tmp_path / "alone")
+    assert from_root(str(repository / "jobs" / "b.yaml")) == "jobs/b.yaml"
+
+
+def test_nothing_outside_the_root_is_read(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("a: 1")
+    link = repository / "jobs" / "link.yaml"
+    link.symlink_to(tmp_path / "secret.yaml")
+    inside = repository / "jobs" / "inside.yaml"
+    inside.symlink_to("b.yaml")
+    assert read_inside(str(repository), str(inside)) == b"a: 1\n"
+    for path in (link, repository / ".." / "secret.yaml", Path("/etc/hostname")):
+        with pytest.raises(OutsideRoot, match="leads out of the repository"):
+            read_inside(str(repository), str(path))
+
+
+def test_only_regular_files_are_read(repository: Path) -> None:
+    fifo = repository / "jobs" / "fifo.yaml"
+    os.mkfifo(fifo)
+    with pytest.raises(OutsideRoot, match="not a regular file"):
+        read_inside(str(repository), str(fifo))
+    with pytest.raises(OutsideRoot):
+        read_inside("/dev", "/dev/null")
+
+
+def test_a_file_that_is_too_large(repository: Path) -> None:
+    big = repository / "big.yaml"
+    with big.open("wb") as stream:
+        stream.truncate(MAX_FILE_BYTES + 1)
+    with pytest.raises(BoundExceeded, match=r"big.yaml has 8388609 bytes"):
+        read_inside(str(repository), str(big))
+
+
+def test_references_are_relative_to_the_file() -> None:
+    assert beside("jobs/a.yaml", "../bases/b.yaml") == "bases/b.yaml"
+    assert beside("a.yaml", "b.yaml") == "b.yaml"

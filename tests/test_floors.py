@@ -1,0 +1,105 @@
+"""A module imports only lower floors or its own folder; and `podplan check FILE` loads only what it needs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import podplan
+import pytest
+
+PACKAGE = Path(podplan.__path__[0])
+
+# From the ground up; what stands in one line may not import one another.
+FLOORS = [
+    {"limits", "requests", "wording"},
+    {"files"},
+    {"scalars"},
+    {"syntax"},
+    {"builder"},
+    {"source"},
+    {"provenance"},
+    {"facts", "findings"},
+    {"rules", "emit", "bundled", "selecting", "groups"},
+    {"documents", "spelling"},
+    {"kubernetes", "reading"},
+    {"schema_files"},
+    {"schema"},
+    {"config", "profile", "kinds", "lint"},
+    {"importing"},
+    {"pipeline"},
+    {"check"},
+    {"rendering"},
+    {"report"},
+    {"cli"},
+]
+ROOT_MODULES = {"__init__", "__main__"}
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of podplan that a file imports anywhere, as their first name below the package."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            if node.module == "podplan":
+                names |= {alias.name for alias in node.names}
+            elif node.module.startswith("podplan."):
+                names.add(node.module.split(".")[1])
+        elif isinstance(node, ast.Import):
+            names |= {a.name.split(".")[1] for a in node.names if a.name.startswith("podplan.")}
+    return names - {"__version__"}
+
+
+def floor_of(name: str) -> int:
+    found = [i for i, floor in enumerate(FLOORS) if name in floor]
+    assert found, f"{name} has no floor; say in FLOORS where it belongs"
+    return found[0]
+
+
+def house() -> list[tuple[str, Path]]:
+    """Every module with the name of its folder below the package, or its own."""
+    modules = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if first not in ROOT_MODULES:
+            modules.append((first, path))
+    return modules
+
+
+@pytest.mark.parametrize(("name", "path"), house(), ids=lambda value: str(getattr(value, "stem", value)))
+def test_imports_lead_down(name: str, path: Path) -> None:
+    above = {other for other in imported(path) - {name} if floor_of(other) >= floor_of(name)}
+    assert not above, f"{path.relative_to(PACKAGE)} imports {sorted(above)}, which are not below it"
+
+
+HEAVY = {
+    "dataclasses",
+    "importlib.metadata",
+    "jinja2",
+    "jsonschema",
+    "logging",
+    "ruamel",
+    "tomllib",
+    "podplan.profile",
+    "podplan.importing",
+}
+
+
+def test_check_of_one_cr_loads_only_what_it_needs(tmp_path: Path) -> None:
+    """A valid CR needs neither templates nor explanations nor profiles."""
+    cr = tmp_path / "job.yaml"
+    cr.write_text(
+        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\nspec:\n  replicaSpecs:\n"
+        "  - type: worker\n    template: {spec: {containers: [{name: main, image: 'busybox:1.36'}]}}\n"
+    )
+    script = (
+        "import sys\nfrom podplan.cli import main\nsys.argv = ['podplan', 'check', sys.argv[1]]\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0, end.code\n"
+        "print('\\n'.join(sorted(sys.modules)), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", script, str(cr)], capture_output=True, text=True, check=True)
+    loaded = set(run.stderr.split())
+    assert "podplan.pipeline" in loaded
+    assert not {name for name in HEAVY if name in loaded}
