@@ -17,12 +17,6 @@ POD_PER_REPLICA = Fact(
     "documented",
     "t9k-semantics §2.2, user manual: jobs",
 )
-POD_NAME = Fact(
-    "pod.name",
-    "a Pod is called <base>-<type>-<index>",
-    "documented",
-    "t9k-semantics §2.2, user manual: jobs",
-)
 BASE_SHORT = Fact(
     "name.base-without-uid",
     "without a uid the documented short form is used: the name of the job",
@@ -34,6 +28,13 @@ BASE_SUFFIX = Fact(
     "children are called after the job and the first five hex digits of FNV-1a-64 over name + uid",
     "documented",
     "t9k-semantics §2.1, five observed (name, uid, child) triples",
+)
+GENERATED_NAME = Fact(
+    "name.generated",
+    "the API server adds five random characters to generateName; xxxxx stands for them",
+    "documented",
+    "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
+    "xxxxx",
 )
 OWNER_REFERENCE = Fact(
     "pod.owner-reference",
@@ -150,18 +151,6 @@ DEBUG = Fact(
     "t9k-semantics §1.1, API reference: ReplicaDebugSet",
     ["sleep", "inf"],
 )
-DEBUG_ARGS = Fact(
-    "debug.args",
-    "where debug mode replaces the command, the arguments of the template are dropped",
-    "assumed",
-    "t9k-semantics §1.1, tutorial examples: job/debug",
-)
-SKIP_INIT = Fact(
-    "skip-init-container",
-    "skipInitContainer leaves the init containers out",
-    "documented",
-    "t9k-semantics §1.1, API reference: ReplicaDebugSet",
-)
 HEADLESS_SERVICE = Fact(
     "service.per-replica",
     "each replica gets a headless Service of its own name",
@@ -185,7 +174,7 @@ GENERIC_SERVICE = Fact(
 )
 GENERIC_SUBSTITUTION = Fact(
     "generic.substitution",
-    "the controller replaces $(type), $(rank), $(replicas[T]) and $(service…) in command, args and env values",
+    "$(type), $(rank), $(replicas[T]) and $(service…) are replaced in command, args and env values",
     "documented",
     "t9k-semantics §4.3, user manual: genericjob",
 )
@@ -258,7 +247,7 @@ ELASTIC_REPLICAS = Fact(
 )
 ELASTIC_SHARES = Fact(
     "elastic.scaling-weight",
-    "expectedReplicas are shared among the types by scalingWeight, largest remainder first, 1 where none is given",
+    "the types share expectedReplicas by scalingWeight (1 where none is given), largest remainder first",
     "assumed",
     "t9k-semantics §5.3",
 )
@@ -267,6 +256,215 @@ TENSORBOARD = Fact(
     "a tensorboardSpec gives the job a TensorBoard of the base name",
     "documented",
     "t9k-semantics §5.4, status of a running job",
+)
+
+# --- kinds that start processes over ssh ----------------------------------------------------------
+
+SSH_SECRET = Fact(
+    "ssh.secret",
+    "each job has a key pair of its own in a Secret <base>-ssh; podplan shows a placeholder for it",
+    "anchored",
+    "t9k-semantics §6.2, §8.3; lowering-anchors §1.2, §1.3, §1.5",
+)
+SSH_KEY_PLACEHOLDER = Fact(
+    "ssh.key-placeholder",
+    "the keys are made when the job is created; this text stands for them",
+    "assumed",
+    "t9k-semantics §8.3",
+    "placeholder written by podplan, not a key\n",
+)
+SSH_CLIENT = Fact(
+    "ssh.client-config",
+    "ssh is told not to ask about host keys, which are new for each Pod",
+    "anchored",
+    "t9k-semantics §6.4; lowering-anchors §1.3, §1.5",
+    "Host *\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  ConnectionAttempts 10\n",
+)
+SSH_MOUNT_PATH = Fact(
+    "ssh.auth-mount-path",
+    "the keys are mounted at /root/.ssh unless another path is given",
+    "documented",
+    "t9k-semantics §3.1, §6.2, API reference: SSHConfig",
+    "/root/.ssh",
+)
+SSH_MODE = Fact(
+    "ssh.key-mode",
+    "keys at /root/.ssh are readable by their owner only, as ssh demands; elsewhere the mode is left alone",
+    "anchored",
+    "t9k-semantics §8.3; lowering-anchors §1.3, §2.6",
+    0o600,
+)
+SSH_PORT = Fact(
+    "ssh.port",
+    "sshd listens on port 22",
+    "assumed",
+    "t9k-semantics §6.4; lowering-anchors §1.5",
+    22,
+)
+SSHD_PATH = Fact(
+    "ssh.sshd-path",
+    "sshd is at /usr/sbin/sshd unless another path is given",
+    "documented",
+    "t9k-semantics §3.1, §6.2",
+    "/usr/sbin/sshd",
+)
+SSHD_ARGUMENTS = Fact(
+    "ssh.sshd-arguments",
+    "sshd stays in the foreground",
+    "documented",
+    "t9k-semantics §6.2, user manual: deepspeedjob",
+    ["-D"],
+)
+SSHD = Fact(
+    "ssh.sshd",
+    "the training container of a worker runs sshd; its own command and args are ignored",
+    "documented",
+    "t9k-semantics §3.2, §6.2, user manual: colossalaijob, deepspeedjob",
+)
+JOB_FILES = Fact(
+    "ssh.config-map",
+    "the hostfile and the env file are in a ConfigMap <base>-config",
+    "assumed",
+    "t9k-semantics §6.4, §8.3; lowering-anchors §1.3",
+)
+HOSTFILE = Fact(
+    "ssh.hostfile",
+    "the hostfile has a line for each worker, by the name of its Service",
+    "anchored",
+    "t9k-semantics §3.3, §6.4; lowering-anchors §1.3, §2.3",
+)
+
+# --- DeepSpeedJob ---------------------------------------------------------------------------------
+
+DEEPSPEED_TRAINING_CONTAINER = Fact(
+    "deepspeed.training-container",
+    "the training container is the one called worker, else the first",
+    "documented",
+    "t9k-semantics §6.2, user manual: deepspeedjob",
+    "worker",
+)
+DEEPSPEED_COMMAND = Fact(
+    "deepspeed.command",
+    "worker-0 runs sshd and deepspeed in one shell; each word reaches deepspeed as it is written",
+    "assumed",
+    "t9k-semantics §6.2, §6.4; lowering-anchors §2.2",
+)
+DEEPSPEED_CUSTOM_COMMAND = Fact(
+    "deepspeed.custom-command",
+    "customCommand takes the place of deepspeed and its options",
+    "documented",
+    "t9k-semantics §6.1, API reference: Config.customCommand",
+)
+DEEPSPEED_DEBUG = Fact(
+    "deepspeed.debug-command",
+    "in debug mode every worker runs only sshd unless another command is given",
+    "documented",
+    "t9k-semantics §1.1, §6.2, user manual: deepspeedjob",
+    ["/usr/sbin/sshd", "-D"],
+)
+DEEPSPEED_SLOTS = Fact(
+    "deepspeed.slots-per-worker",
+    "a worker has one slot unless slotsPerWorker says otherwise",
+    "assumed",
+    "t9k-semantics §6.1",
+    1,
+)
+DEEPSPEED_HOSTFILE_PATH = Fact(
+    "deepspeed.hostfile-path",
+    "the hostfile is at /t9k/hostfile",
+    "documented",
+    "t9k-semantics §6.2, user manual: deepspeedjob",
+    "/t9k/hostfile",
+)
+DEEPSPEED_ENV_FILE_PATH = Fact(
+    "deepspeed.env-file-path",
+    "the env file is at /root/.deepspeed_env",
+    "documented",
+    "t9k-semantics §6.2, §6.3, user manual: deepspeedjob",
+    "/root/.deepspeed_env",
+)
+DEEPSPEED_ENV_FILE = Fact(
+    "deepspeed.env-file",
+    "the env file has a line NAME=VALUE for each variable of the training container that has a plain value",
+    "assumed",
+    "t9k-semantics §6.3; lowering-anchors §2.4",
+)
+
+# --- ColossalAIJob --------------------------------------------------------------------------------
+
+COLOSSALAI_TRAINING_CONTAINER = Fact(
+    "colossalai.training-container",
+    "the training container of a worker is the one called worker, else the first",
+    "documented",
+    "t9k-semantics §3.1, API reference: ColossalAIJob",
+    "worker",
+)
+COLOSSALAI_LAUNCHER_CONTAINER = Fact(
+    "colossalai.launcher-container",
+    "the container of the launcher is called launcher",
+    "documented",
+    "t9k-semantics §3.1, user manual: colossalaijob",
+    "launcher",
+)
+COLOSSALAI_LAUNCHER = Fact(
+    "colossalai.launcher",
+    "one Pod called <base>-launcher starts the training on the workers",
+    "documented",
+    "t9k-semantics §2.2, §3.2, user manual: colossalaijob",
+)
+COLOSSALAI_LAUNCHER_IMAGE = Fact(
+    "colossalai.launcher-image",
+    "a launcher without an image runs from the image of the workers",
+    "assumed",
+    "t9k-semantics §3.3, §8.2",
+)
+COLOSSALAI_LAUNCHER_RESOURCES = Fact(
+    "colossalai.launcher-resources",
+    "a launcher without resources gets those that the launcher of an MPIJob was seen to have",
+    "assumed",
+    "t9k-semantics §3.3, §8.2",
+    {
+        "requests": {"cpu": "100m", "memory": "100Mi"},
+        "limits": {"cpu": "200m", "memory": "200Mi"},
+    },
+)
+COLOSSALAI_RUN = Fact(
+    "colossalai.run",
+    "the launcher runs colossalai run with a hostfile, the processes of a worker and the script",
+    "assumed",
+    "t9k-semantics §3.2, §3.3; lowering-anchors §2.5",
+)
+COLOSSALAI_LAUNCH_ARGUMENTS = Fact(
+    "colossalai.launch-arguments",
+    "options of torchrun are handed on as --extra_launch_args, without their dashes and joined by commas",
+    "assumed",
+    "t9k-semantics §3.3; lowering-anchors §2.5",
+)
+COLOSSALAI_PROCESSES = Fact(
+    "colossalai.processes",
+    "a worker runs one process unless procPerWorker says otherwise",
+    "documented",
+    "t9k-semantics §3.1, API reference: TorchConfig.procPerWorker",
+    1,
+)
+COLOSSALAI_HOSTFILE_PATH = Fact(
+    "colossalai.hostfile-path",
+    "the hostfile is at /t9k/hostfile, as for a DeepSpeedJob",
+    "assumed",
+    "t9k-semantics §3.3, §6.2",
+    "/t9k/hostfile",
+)
+COLOSSALAI_LABELS = Fact(
+    "colossalai.labels",
+    "the labels replica-type and replica-index tell the replica, as for the other kinds",
+    "assumed",
+    "t9k-semantics §2.3",
+)
+COLOSSALAI_MIN_MEMBER = Fact(
+    "colossalai.min-member",
+    "minMember counts the launcher and the workers",
+    "assumed",
+    "t9k-semantics §1.2, user manual: use-podgroup",
 )
 
 # --- what compiling a profile writes out ----------------------------------------------------------

@@ -61,15 +61,23 @@ def group(tree: Marked, role: str = "", start: int = 0, replicas: int = 1) -> Gr
 def expand(lowered: Group) -> Iterator[dict[str, Any]]:
     """The objects of a group in full, in order of their index.
 
-    Raises BoundExceeded when there are more than ``MAX_REPLICAS_WRITTEN_OUT``.
+    Raises BoundExceeded when there are more than ``MAX_REPLICAS_WRITTEN_OUT``, or as many lines in a text.
     """
-    if lowered.replicas > MAX_REPLICAS_WRITTEN_OUT:
+    most = max([lowered.replicas, *(_lines(text) for text in lowered.doc.varies.values())])
+    if most > MAX_REPLICAS_WRITTEN_OUT:
         raise BoundExceeded(
-            f"{lowered.doc.name} has {lowered.replicas} replicas, and at most "
+            f"{lowered.doc.name} is about {most} replicas, and at most "
             f"{MAX_REPLICAS_WRITTEN_OUT} are written out; --fold prints one template for all of them"
         )
     for index in range(lowered.start, lowered.start + lowered.replicas):
         yield at_index(lowered.doc, index)
+
+
+def _lines(text: Indexed | Listing) -> int:
+    """How many replicas a text lists."""
+    if isinstance(text, Indexed):
+        return 0
+    return sum(piece.replicas for piece in text.pieces if not isinstance(piece, str))
 
 
 def at_index(doc: Doc, index: int) -> dict[str, Any]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from podplan import facts
 from podplan.groups import UID_FLAG, Options
-from podplan.provenance import Cursor, Marked, Why, at
+from podplan.provenance import Cursor, Fact, Marked, Why, at, copied
 
 
 class Job(NamedTuple):
     """A CR with what all its children share.
 
-    ``base`` is what the names of children begin with, and ``base_why`` is where it comes from.
+    ``base`` is what the names of children begin with; ``name_why`` and ``base_why`` are where the names come
+    from, the place to edit first.
     """
 
     cr: Cursor
     spec: Cursor
-    name: Cursor
+    name: str
+    name_why: tuple[Why, ...]
     base: str
     base_why: tuple[Why, ...]
     uid: Marked | Cursor
@@ -40,14 +42,26 @@ class Role(NamedTuple):
 
 def job(cr: Cursor, options: Options) -> Job:
     """The job of a CR that its schema accepts."""
-    name = cr["metadata"]["name"]
+    name, name_why = _name(cr.get("metadata"))
     written = cr.get("metadata", "uid")
-    uid = at(UID_FLAG, options.uid) if options.uid and not written.exists else written
-    value = uid.value
-    if value:
-        why: tuple[Why, ...] = (name, facts.BASE_SUFFIX)
-        return Job(cr, cr.get("spec"), name, f"{name.value}-{suffix(name.value, value)}", why, uid, options)
-    return Job(cr, cr.get("spec"), name, str(name.value), (name, facts.BASE_SHORT), written, options)
+    uid = at(UID_FLAG, options.uid) if options.uid and not written.value else written
+    base, fact = name, facts.BASE_SHORT
+    if uid.value:
+        base, fact = f"{name}-{suffix(name, uid.value)}", facts.BASE_SUFFIX
+    return Job(cr, cr.get("spec"), name, name_why, base, (*name_why, fact), uid, options)
+
+
+def _name(metadata: Cursor) -> tuple[str, tuple[Why, ...]]:
+    """The name of a job, or what the API server will make of its generateName."""
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if name.value or not prefix.exists:
+        return str(name.otherwise("")), (name,)
+    return f"{prefix.value}{facts.GENERATED_NAME.value}", (prefix, facts.GENERATED_NAME)
+
+
+def name_of(job: Job) -> Marked:
+    """The name of the job as a value of its children."""
+    return at(job.name_why, job.name)
 
 
 def suffix(name: str, uid: str) -> str:
@@ -85,37 +99,43 @@ def paused(job: Job) -> bool:
 class Launch(NamedTuple):
     """What the run mode makes of the containers of a role.
 
-    ``command`` and ``args`` replace those of immediate mode where they are not None; an ``args`` of [] drops
-    them. ``keep_init`` says whether init containers stay.
+    ``command`` and ``args`` replace those of immediate mode where they are not None. ``keep_args`` says
+    whether the args of immediate mode stay, and ``keep_init`` whether init containers do.
     """
 
-    command: Any = None
-    args: Any = None
+    command: Marked | None = None
+    args: Marked | None = None
+    keep_args: bool = True
     keep_init: bool = True
 
 
-def launch(job: Job, type_: str, debug: Marked | None = None) -> Launch:
-    """The launch of one replica type; ``debug`` is the kind's own default command in debug mode, if any.
+def launch(job: Job, type_: str, debug: Fact = facts.DEBUG) -> Launch:
+    """The launch of one replica type; the value of ``debug`` is the kind's own command in debug mode.
 
-    A job that is both paused and in debug mode is in debug mode once it is resumed.
+    A command or args without words count as not written. A job that is both paused and in debug mode is
+    in debug mode once it is resumed.
     """
-    mode = job.spec.get("runMode")
-    if mode.get("debug", "enabled").value is True:
-        entry = _entry(mode.get("debug", "replicaSpecs"), type_)
-        command = entry.get("command") if entry.get("command").value else debug or sleep(mode.get("debug"))
-        return Launch(command, [], not _skips_init(entry))
-    if job.options.resumed and mode.get("pause", "enabled").value is True:
-        entry = _entry(mode.get("pause", "resumeSpecs"), type_)
-        command, args = entry.get("command"), entry.get("args")
-        return Launch(
-            command if command.exists else None, args if args.exists else None, not _skips_init(entry)
-        )
+    debugging, pause = job.spec.get("runMode", "debug"), job.spec.get("runMode", "pause")
+    if debugging.get("enabled").value is True:
+        entry = _entry(debugging.get("replicaSpecs"), type_)
+        command = _given(entry.get("command"))
+        default = _by_default(job, debug, debugging)
+        return Launch(command or default, keep_args=False, keep_init=not _skips_init(entry))
+    if job.options.resumed and pause.get("enabled").value is True:
+        entry = _entry(pause.get("resumeSpecs"), type_)
+        command, args = (_given(entry.get(key)) for key in ("command", "args"))
+        return Launch(command, args, keep_init=not _skips_init(entry))
     return Launch()
 
 
-def sleep(because: Cursor) -> Marked:
-    """The default command of debug mode."""
-    return at((facts.DEBUG, because.get("enabled")), list(facts.DEBUG.value))
+def _given(words: Cursor) -> Marked | None:
+    """The words as written, if there are any."""
+    return copied(words) if words.value else None
+
+
+def _by_default(job: Job, debug: Fact, debugging: Cursor) -> Marked:
+    fact = job.options.fact(debug)
+    return at((fact, debugging.get("enabled")), [str(word) for word in fact.value])
 
 
 def _skips_init(entry: Cursor) -> bool:

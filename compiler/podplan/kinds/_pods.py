@@ -47,12 +47,12 @@ def replica_name(job: Job, role: Role) -> Indexed:
     return Indexed((f"{job.base}-{role.type}-", REPLICA_INDEX))
 
 
-def replica_labels(job: Job, role: Role) -> Tree:
+def replica_labels(job: Job, role: Role, fact: Fact = facts.REPLICA_LABELS) -> Tree:
     """The labels of a replica of the kinds that number their replicas by label."""
     return {
         **job_labels(job),
-        "replica-type": at((facts.REPLICA_LABELS, role.where), role.type),
-        "replica-index": at((facts.REPLICA_LABELS, role.where), Indexed((REPLICA_INDEX,))),
+        "replica-type": at((fact, role.where), role.type),
+        "replica-index": at((fact, role.where), Indexed((REPLICA_INDEX,))),
         **scheduler_labels(job, role.type),
     }
 
@@ -110,11 +110,11 @@ def each_container(
 def launched(container: Tree, launch: Launch) -> Tree:
     """``container`` with the command and args of a run mode, where it has any."""
     tree = dict(container)
-    for key, value in (("command", launch.command), ("args", launch.args)):
-        if value is None:
-            continue
-        replaced = tree.pop(key, None)
-        if value == []:
-            continue
-        tree[key] = replacing(value, replaced if isinstance(replaced, Cursor) else None)
+    command, args = tree.get("command"), tree.get("args")
+    if not launch.keep_args:
+        tree.pop("args", None)
+    if launch.command is not None:
+        tree["command"] = replacing(launch.command, command, None if launch.keep_args else args)
+    if launch.args is not None:
+        tree["args"] = replacing(launch.args, args)
     return tree

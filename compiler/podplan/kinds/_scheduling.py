@@ -7,8 +7,8 @@ from typing import Any
 from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import job_labels, metadata
-from podplan.kinds._job import Job
-from podplan.provenance import Cursor, Why, at, default
+from podplan.kinds._job import Job, Role
+from podplan.provenance import Cursor, Fact, Why, at, default
 
 
 def scheduled(job: Job) -> bool:
@@ -23,12 +23,23 @@ def scheduler_labels(job: Job, role: str = "") -> dict[str, Any]:
     fact = facts.SCHEDULER_LABELS
     queue = _section(job).get("queue")
     labels: dict[str, Any] = {
-        "scheduler.tensorstack.dev/group-name": at((fact, job.name), job.name.value),
+        "scheduler.tensorstack.dev/group-name": at((fact, *job.name_why), job.name),
         "scheduler.tensorstack.dev/queue": default(queue, job.options.fact(facts.QUEUE)),
     }
     if role:
         labels["scheduler.tensorstack.dev/role"] = at((fact, _section(job)), role)
     return labels
+
+
+def members(
+    job: Job, roles: list[Role], *, elastic: bool = False, fact: Fact = facts.MIN_MEMBER
+) -> tuple[int, tuple[Why, ...]]:
+    """How many Pods the job needs to start, and where the number comes from."""
+    least = job.spec.get("elastic", "minReplicas")
+    if elastic and least.exists:
+        return least.value, (least, facts.MIN_MEMBER_ELASTIC)
+    counted = tuple(why for role in roles for why in role.counted)
+    return sum(role.replicas for role in roles), (*counted, fact)
 
 
 def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Group]:
@@ -41,9 +52,7 @@ def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Grou
         {
             "apiVersion": "scheduler.tensorstack.dev/v1beta1",
             "kind": "PodGroup",
-            "metadata": metadata(
-                job, job.name.value, why=(job.name, facts.POD_GROUP), labels=job_labels(job)
-            ),
+            "metadata": metadata(job, job.name, why=(*job.name_why, facts.POD_GROUP), labels=job_labels(job)),
             "spec": {
                 "minMember": at(counted, min_member),
                 "priority": default(section.get("priority"), job.options.fact(facts.PRIORITY)),

@@ -7,7 +7,7 @@ from typing import Any
 from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import Tree, job_labels, metadata
-from podplan.kinds._job import Job, Role
+from podplan.kinds._job import Job, Role, name_of
 from podplan.kinds._pods import REPLICA_INDEX, replica_name
 from podplan.provenance import Fact, Indexed, at
 
@@ -44,7 +44,7 @@ def services(
 def replica_selector(job: Job, role: Role) -> Tree:
     """The labels that single out one replica of one job."""
     return {
-        "tensorstack.dev/owner-name": job.name,
+        "tensorstack.dev/owner-name": name_of(job),
         "tensorstack.dev/owner-kind": job.cr["kind"],
         "replica-type": at(role.where, role.type),
         "replica-index": Indexed((REPLICA_INDEX,)),

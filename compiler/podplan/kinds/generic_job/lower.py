@@ -5,12 +5,12 @@ from __future__ import annotations
 from podplan import facts
 from podplan.groups import Group, Options
 from podplan.kinds._children import Tree, job_labels
-from podplan.kinds._job import Job, Role, job, launch, paused, replica_roles
+from podplan.kinds._job import Job, Role, job, launch, name_of, paused, replica_roles
 from podplan.kinds._pods import REPLICA_INDEX, each_container, launched, pod_spec, pods
-from podplan.kinds._scheduling import pod_groups, scheduler_labels
+from podplan.kinds._scheduling import members, pod_groups, scheduler_labels
 from podplan.kinds._services import services
 from podplan.kinds.generic_job.variables import substituted
-from podplan.provenance import Cursor, Indexed, Why, at
+from podplan.provenance import Cursor, Indexed, at
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
@@ -28,10 +28,8 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     ]
     if paused(generic):
         return exposed
-    counted: tuple[Why, ...] = (*(why for role in roles for why in role.counted), facts.MIN_MEMBER)
-    members = sum(role.replicas for role in roles)
     running = [group for role in roles for group in _pods(generic, role, roles)]
-    return [*pod_groups(generic, members, counted), *exposed, *running]
+    return [*pod_groups(generic, *members(generic, roles)), *exposed, *running]
 
 
 def _pods(generic: Job, role: Role, roles: list[Role]) -> list[Group]:
@@ -44,7 +42,7 @@ def _pods(generic: Job, role: Role, roles: list[Role]) -> list[Group]:
     )
     labels: Tree = {
         **job_labels(generic),
-        "genericjob": at((facts.GENERIC_LABELS, generic.name), generic.name.value),
+        "genericjob": at((facts.GENERIC_LABELS, *generic.name_why), generic.name),
         "genericjob-replica": at((facts.GENERIC_LABELS, role.where), _replica_label(generic, role)),
         **scheduler_labels(generic),
     }
@@ -53,11 +51,11 @@ def _pods(generic: Job, role: Role, roles: list[Role]) -> list[Group]:
 
 
 def _replica_label(generic: Job, role: Role) -> Indexed:
-    return Indexed((f"{generic.name.value}-{role.type}-", REPLICA_INDEX))
+    return Indexed((f"{generic.name}-{role.type}-", REPLICA_INDEX))
 
 
 def _selector(generic: Job, role: Role) -> Tree:
     return {
-        "genericjob": generic.name,
+        "genericjob": name_of(generic),
         "genericjob-replica": at((facts.GENERIC_LABELS, role.where), _replica_label(generic, role)),
     }

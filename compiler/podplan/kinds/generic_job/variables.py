@@ -7,16 +7,17 @@ is, and so is anything after ``$$``, which Kubernetes reads as an escape.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from podplan import facts
-from podplan.kinds._children import Tree
+from podplan.kinds._children import Tree, replacing
 from podplan.kinds._job import Job, Role
 from podplan.kinds._pods import REPLICA_INDEX
-from podplan.provenance import Cursor, Indexed, at, computed
+from podplan.provenance import Cursor, Indexed, Marked, at, computed
 
 VARIABLE = re.compile(
-    r"(?<!\$)\$\((?:(?P<type>type)|(?P<rank>rank)|replicas\[(?P<replicas>[^\[\]()]+)\]"
+    r"\$\$|\$\((?:(?P<type>type)|(?P<rank>rank)|replicas\[(?P<replicas>[^\[\]()]+)\]"
     r"|service\.(?P<host_type>[^\[\]()]+)\[(?P<host_rank>[0-9]{1,9})\]\.host"
     r"|service\.port\[(?P<port>[^\[\]()]+)\])\)"
 )
@@ -33,15 +34,24 @@ def substituted(job: Job, role: Role, roles: list[Role], container: Tree) -> Tre
     return tree
 
 
-def _each(listed: Any, change: Any) -> Any:
-    """``change`` applied to the entries of a list at a cursor; the cursor itself when nothing changes."""
-    if not isinstance(listed, Cursor):
-        return listed
-    entries = listed.entries()
+def _each(listed: Cursor | Marked, change: Callable[[Cursor], Any]) -> Cursor | Marked:
+    """``change`` applied to the entries of a list in the CR; ``listed`` itself when nothing changes."""
+    written = _written(listed)
+    entries = written.entries() if written is not None else []
     changed = [change(entry) for entry in entries]
-    if all(new is old for new, old in zip(changed, entries, strict=True)):
+    if written is None or all(new is old for new, old in zip(changed, entries, strict=True)):
         return listed
-    return at(listed, changed)
+    marked = at(written, changed)
+    return replacing(marked, listed) if isinstance(listed, Marked) else marked
+
+
+def _written(listed: Cursor | Marked) -> Cursor | None:
+    """Where in the CR a list was copied from; None for one that the controller made."""
+    if isinstance(listed, Cursor):
+        return listed
+    if listed.origin.how != "copied":
+        return None
+    return Cursor(*listed.origin.places[0], listed.value)
 
 
 def _variable(job: Job, role: Role, roles: list[Role], entry: Cursor) -> Any:
@@ -75,6 +85,8 @@ def _text(job: Job, role: Role, roles: list[Role], cursor: Cursor) -> Any:
 def _value(job: Job, role: Role, roles: list[Role], match: re.Match[str]) -> str | int | None:
     """What one variable stands for; a number for the index of the replica, None for what nobody knows."""
     found = match.groupdict()
+    if match[0] == "$$":
+        return None
     if found["type"]:
         return role.type
     if found["rank"]:
@@ -87,7 +99,7 @@ def _value(job: Job, role: Role, roles: list[Role], match: re.Match[str]) -> str
         return None
     if found["port"]:
         port = next((p for p in ports.entries() if p.get("name").value == found["port"]), None)
-        return None if port is None else str(port.get("port").value)
+        return str(port["port"].value) if port is not None and port.get("port").exists else None
     named = next((r for r in roles if r.type == found["host_type"]), None)
     if named is None or int(found["host_rank"]) >= named.replicas:
         return None

@@ -15,11 +15,11 @@ from podplan.kinds._pods import (
     replica_labels,
     training_index,
 )
-from podplan.kinds._scheduling import pod_groups
+from podplan.kinds._scheduling import members, pod_groups
 from podplan.kinds._services import services
 from podplan.kinds.pytorch_training_job.elastic import elastic, shared_out
 from podplan.kinds.pytorch_training_job.rendezvous import environment, master_port, torchrun, uses_torchrun
-from podplan.provenance import Cursor, Why, at
+from podplan.provenance import Cursor, at
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
@@ -36,16 +36,8 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     for role in roles:
         running += _pods(training, roles, role, first_rank)
         first_rank += role.replicas
-    members, counted = _members(training, roles)
-    return [*pod_groups(training, members, counted), *lasting, *running]
-
-
-def _members(training: Job, roles: list[Role]) -> tuple[int, tuple[Why, ...]]:
-    least = training.spec.get("elastic", "minReplicas")
-    if elastic(training) and least.exists:
-        return least.value, (least, facts.MIN_MEMBER_ELASTIC)
-    counted = tuple(why for role in roles for why in role.counted)
-    return sum(role.replicas for role in roles), (*counted, facts.MIN_MEMBER)
+    needed = members(training, roles, elastic=elastic(training))
+    return [*pod_groups(training, *needed), *lasting, *running]
 
 
 def _pods(training: Job, roles: list[Role], role: Role, first_rank: int) -> list[Group]:
@@ -81,11 +73,13 @@ def _spec(training: Job, roles: list[Role], role: Role, first_rank: int) -> Tree
 
 
 def _declared(training: Job, container: Cursor) -> list[object]:
-    """The rendezvous port, unless the container declares it itself."""
-    number = training.options.fact(facts.PYTORCH_MASTER_PORT).value
-    if any(port.get("containerPort").value == number for port in container.get("ports").entries()):
-        return []
-    return [master_port(training, "containerPort")]
+    """The rendezvous port, unless the container declares it (or its name) itself."""
+    port = master_port(training, "containerPort")
+    name, number = port.value["name"], port.value["containerPort"].value
+    for written in container.get("ports").entries():
+        if written.get("name").value == name or written.get("containerPort").value == number:
+            return []
+    return [port]
 
 
 def _tensorboard(training: Job) -> list[Group]:

@@ -17,7 +17,7 @@ def uses_torchrun(job: Job) -> bool:
 def environment(job: Job, roles: list[Role], first_rank: int) -> list[Marked]:
     """What stands before the env of the template; ranks only where torchrun does not give them."""
     port = job.options.fact(facts.PYTORCH_MASTER_PORT)
-    first = roles[0]
+    first = next((role for role in roles if role.replicas > 0), roles[0])
     variables = [
         at(
             (first.where.get("type"), facts.PYTORCH_MASTER_ADDR),
@@ -44,7 +44,6 @@ def master_port(job: Job, key: str) -> Marked:
 def torchrun(job: Job, roles: list[Role], role: Role, container: Cursor) -> Marked:
     """The command of the training container: torchrun and its options; the args of the container follow."""
     config = job.spec.get("torchrunConfig")
-    here = at((config, facts.TORCHRUN_ARGUMENTS), None).origin
     nodes, counted = _nodes(job, roles)
     options: list[Any] = ["torchrun", "--nnodes", at((*counted, facts.TORCHRUN_ARGUMENTS), nodes)]
     options += _option("--nproc_per_node", config.get("procPerNode"))
@@ -53,9 +52,7 @@ def torchrun(job: Job, roles: list[Role], role: Role, container: Cursor) -> Mark
     options += _option("--max_restarts", config.get("maxRestarts"))
     options += ["--role", at((role.where.get("type"), facts.TORCHRUN_ARGUMENTS), role.type)]
     options += config.get("extraOptions").entries()
-    replaced = container.get("command")
-    overrides = (replaced.place,) if replaced.exists else ()
-    return Marked(options, here._replace(fact=facts.TORCHRUN, overrides=overrides))
+    return at((config, facts.TORCHRUN), options, over=(container.get("command"),))
 
 
 def _option(flag: str, value: Cursor) -> list[Any]:

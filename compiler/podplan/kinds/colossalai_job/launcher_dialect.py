@@ -1,0 +1,27 @@
+"""The dialect with ``launcher`` and ``worker`` (t9k-semantics §3.1)."""
+
+from __future__ import annotations
+
+from podplan import facts
+from podplan.kinds._job import Job, Role, role
+from podplan.kinds.colossalai_job.training import Training, absent
+
+FIELDS = ("image", "workingDir", "env", "resources")
+
+
+def read(job: Job) -> Training:
+    """What a job in this dialect says."""
+    launcher, worker = job.spec.get("launcher"), job.spec.get("worker")
+    written = {field: launcher.get(field) for field in FIELDS if launcher.get(field).exists}
+    return Training(
+        workers=role(worker, "worker"),
+        launcher=Role(
+            "launcher", launcher, 1, (facts.COLOSSALAI_LAUNCHER, launcher), absent(launcher, "template")
+        ),
+        container=dict(written),
+        position=0,
+        place=launcher,
+        processes=worker.get("procPerWorker"),
+        script=worker.get("command"),
+        torchrun_options=worker.get("torchArgs"),
+    )

@@ -1,0 +1,69 @@
+"""The shell line of worker-0: sshd in the background, then deepspeed with its options and the program."""
+
+from __future__ import annotations
+
+from shlex import join, quote
+
+from podplan import facts
+from podplan.kinds import _ssh
+from podplan.kinds._job import Job
+from podplan.provenance import Cursor, Marked, Why, at
+
+# How each form of config.run is passed on (t9k-semantics §6.4).
+PROGRAMS: dict[str, list[str]] = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
+
+
+def launcher(job: Job, container: Cursor) -> Marked:
+    """The command of worker-0.
+
+    bash gives every word back as it is written. Kubernetes replaces ``$(NAME)`` before bash sees the line,
+    as in any command of a container.
+    """
+    line = f"{_sshd(job)} & {_deepspeed(job)}"
+    return at(_why(job), ["/bin/bash", "-c", line], over=_ssh.ignored(container))
+
+
+def _sshd(job: Job) -> str:
+    path = str(job.options.fact(facts.SSHD_PATH).value)
+    return join([path, *(word.value for word in _ssh.arguments(job))])
+
+
+def _deepspeed(job: Job) -> str:
+    config = job.spec.get("config")
+    custom = config.get("customCommand").value
+    if custom:
+        return str(custom)
+    path = job.options.fact(facts.DEEPSPEED_HOSTFILE_PATH).value
+    return " ".join(quote(word) for word in ["deepspeed", f"--hostfile={path}", *_options(config)])
+
+
+def _options(config: Cursor) -> list[str]:
+    """The options and the program, word by word, in the order of t9k-semantics §6.4."""
+    options = []
+    if config.get("localRank").value is False:
+        options.append("--no_local_rank")
+    autotune = config.get("autotune").otherwise("none")
+    if autotune != "none":
+        options.append(f"--autotuning={autotune}")
+    form, program = _program(config)
+    return [*options, *PROGRAMS[form], *_words(config.get("otherArgs")), *_words(program)]
+
+
+def _program(config: Cursor) -> tuple[str, Cursor]:
+    """The form in which the program is given, and its words; python where none is given."""
+    forms = [(form, config.get("run", form)) for form in PROGRAMS]
+    return next(((form, words) for form, words in forms if words.value), forms[0])
+
+
+def _words(written: Cursor) -> list[str]:
+    return [str(entry.value) for entry in written.entries()]
+
+
+def _why(job: Job) -> tuple[Why, ...]:
+    """Where the line comes from, the program first: there a person would edit."""
+    config = job.spec.get("config")
+    custom = config.get("customCommand")
+    if custom.value:
+        return (custom, facts.DEEPSPEED_CUSTOM_COMMAND)
+    parts = (_program(config)[1], *(config.get(key) for key in ("otherArgs", "autotune", "localRank")))
+    return (*(part for part in parts if part.exists), config, facts.DEEPSPEED_COMMAND)

@@ -1,0 +1,101 @@
+"""DeepSpeedJob: sshd on every worker, and deepspeed on worker-0, which reaches the others by pdsh."""
+
+from __future__ import annotations
+
+from podplan import facts
+from podplan.groups import Group, Options
+from podplan.kinds import _ssh
+from podplan.kinds._children import Tree
+from podplan.kinds._job import Job, Role, job, launch, paused, role
+from podplan.kinds._pods import (
+    each_container,
+    launched,
+    master_label,
+    pod_spec,
+    pods,
+    replica_labels,
+    training_index,
+)
+from podplan.kinds._scheduling import members, pod_groups
+from podplan.kinds._services import services
+from podplan.kinds.deepspeed_job import env_file
+from podplan.kinds.deepspeed_job.launcher import launcher
+from podplan.provenance import Cursor
+
+
+def lower(cr: Cursor, options: Options) -> list[Group]:
+    """The objects of a DeepSpeedJob (t9k-semantics §6): PodGroup, Secret, ConfigMap, Services, Pods."""
+    training = job(cr, options)
+    workers = _workers(training)
+    slots = training.spec.get("config", "slotsPerWorker")
+    number = slots.otherwise(training.options.fact(facts.DEEPSPEED_SLOTS).value)
+    files = {_ssh.HOSTFILE: _ssh.hostfile(training, workers, f" slots={number}", slots)}
+    files |= env_file.env_file(training, _training_container(training, workers))
+    lasting = [
+        _ssh.secret(training),
+        _ssh.config_map(training, files),
+        *services(training, workers, [_ssh.ssh_port(training)]),
+    ]
+    if paused(training):
+        return lasting
+    needed = members(training, [workers], elastic=_elastic(training))
+    return [*pod_groups(training, *needed), *lasting, *_pods(training, workers, files)]
+
+
+def _elastic(training: Job) -> bool:
+    return training.spec.get("elastic", "enabled").value is True
+
+
+def _workers(training: Job) -> Role:
+    """The workers; an elastic job has as many as it expects."""
+    workers = role(training.spec.get("worker"), "worker")
+    expected = training.spec.get("elastic", "expectedReplicas")
+    if not _elastic(training) or not expected.exists:
+        return workers
+    return workers._replace(replicas=expected.value, counted=(expected, facts.ELASTIC_REPLICAS))
+
+
+def _training_container(training: Job, workers: Role) -> Cursor:
+    containers = workers.template.get("spec", "containers")
+    return containers.get(_training_index(training, workers))
+
+
+def _training_index(training: Job, workers: Role) -> int:
+    preferred = str(training.options.fact(facts.DEEPSPEED_TRAINING_CONTAINER).value)
+    return training_index(workers.template.get("spec", "containers").entries(), preferred)
+
+
+def _pods(training: Job, workers: Role, files: Tree) -> list[Group]:
+    """Worker-0, and the others as a group of their own: they run only sshd."""
+    labels = replica_labels(training, workers)
+    first, others = (_spec(training, workers, files, leads) for leads in (True, False))
+    return [
+        *pods(
+            training,
+            workers,
+            first,
+            labels={**labels, **master_label(workers)},
+            replicas=min(1, workers.replicas),
+        ),
+        *pods(training, workers, others, labels=labels, start=1, replicas=workers.replicas - 1),
+    ]
+
+
+def _spec(training: Job, workers: Role, files: Tree, leads: bool) -> Tree:
+    launching = launch(training, workers.type, facts.DEEPSPEED_DEBUG)
+    keys_at = _ssh.setting(training, facts.SSH_MOUNT_PATH, None)
+    sshd_path = _ssh.setting(training, facts.SSHD_PATH, None)
+    mounts = [
+        _ssh.keys_mount(training, keys_at),
+        _ssh.file_mount(training, _ssh.HOSTFILE, facts.DEEPSPEED_HOSTFILE_PATH),
+    ]
+    if env_file.KEY in files:
+        mounts.append(_ssh.file_mount(training, env_file.KEY, facts.DEEPSPEED_ENV_FILE_PATH))
+
+    def trained(container: Cursor) -> Tree:
+        command = launcher(training, container) if leads else _ssh.sshd(training, container, sshd_path)
+        return launched(_ssh.with_command(container, command, mounts), launching)
+
+    containers = each_container(workers, _training_index(training, workers), trained)
+    added = _ssh.volumes(training, keys_at, files=True)
+    return pod_spec(training, workers, containers, launching, volumes=added)
