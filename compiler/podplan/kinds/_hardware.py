@@ -36,8 +36,8 @@ class Node(NamedTuple):
 
 def node(role: Role, inventory: Cursor, problems: list[Problem]) -> Node:
     """The hardware class and the resources of a role; a role that writes either inherits neither."""
-    own = role.where if role.where.get("hardware").exists or role.where.get("resources").exists else None
-    where = own or (role.spec if role.takes("resources") else role.where)
+    own = role.where.get("hardware").exists or role.where.get("resources").exists
+    where = role.where if own or not role.takes("resources") else role.spec
     resources, name = where.get("resources"), where.get("hardware")
     hardware = _class(name, inventory, problems)
     tree = _resources(hardware, resources) if hardware.exists else without_nulls(resources)

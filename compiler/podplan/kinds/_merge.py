@@ -58,11 +58,13 @@ def patched(base: Tree, patch: Cursor) -> Tree:
 
 def without_nulls(cursor: Cursor) -> Tree:
     """What is at ``cursor``, less the null entries of its maps: a null counts as not written."""
+    if cursor.value is None:  # an entry of a list
+        return at(cursor, None)
     if not _holds_null(cursor.value):
         return cursor
     if isinstance(cursor.value, dict):
         return at(cursor, {key: without_nulls(below) for key, below in cursor.fields().items()})
-    return at(cursor, [without_nulls(entry) for entry in cursor.entries() if entry.exists])
+    return at(cursor, [without_nulls(entry) for entry in cursor.entries()])
 
 
 def plain(tree: Tree) -> Any:
@@ -168,4 +170,4 @@ def _source(copy: Marked) -> Cursor:
 def _holds_null(value: Any) -> bool:
     if isinstance(value, dict):
         return any(entry is None or _holds_null(entry) for entry in value.values())
-    return isinstance(value, list) and any(entry is None or _holds_null(entry) for entry in value)
+    return isinstance(value, list) and any(map(_holds_null, value))

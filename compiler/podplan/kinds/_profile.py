@@ -63,7 +63,7 @@ def open_roles(spec: Cursor) -> list[Role]:
 
 
 def fixed_roles(spec: Cursor, names: tuple[str, ...], problems: list[Problem]) -> list[Role]:
-    """The roles ``names`` of a kind: those written in the order written, the others in front of them."""
+    """The roles ``names`` of a kind, in that order; in the order written where all are."""
     written: dict[str, Cursor] = {}
     for entry in spec.get("roles").entries():
         name = entry.get("name").value
@@ -72,8 +72,8 @@ def fixed_roles(spec: Cursor, names: tuple[str, ...], problems: list[Problem]) -
         elif entry.exists:
             problems.append(_unknown_role(entry, names, str(spec.get("job").value)))
     absent = spec.get("roles", len(spec.get("roles").entries()))
-    missing = [Role(name, absent, spec) for name in names if name not in written]
-    return [*missing, *(Role(name, entry, spec) for name, entry in written.items())]
+    order = tuple(written) if len(written) == len(names) else names
+    return [Role(name, written.get(name, absent), spec) for name in order]
 
 
 def _unknown_role(entry: Cursor, names: tuple[str, ...], job: str) -> Problem:

@@ -17,7 +17,7 @@ from podplan.provenance import Cursor, at, computed
 FIELDS = frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai"))
 ROLE_FIELDS = frozenset(("restart", "retries"))
 # The launcher only starts the workers: it shares their image, directory and env, not their hardware.
-LAUNCHER_INHERITS = frozenset(("image", "workingDir", "env", "pod"))
+LAUNCHER_INHERITS = frozenset(("image", "workingDir", "env", "pod", "debug", "resume"))
 LAUNCHER_FIELDS = ("image", "workingDir", "env", "resources")
 
 

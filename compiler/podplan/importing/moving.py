@@ -1,0 +1,79 @@
+"""Comments of a CR at the places of the profile that say the same.
+
+Compiling tells where each part of a CR comes from; a comment goes the same way back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan.findings import Path
+from podplan.importing.comments import Comment
+from podplan.kinds.compiling import compile_profile
+from podplan.provenance import Doc, origin_of
+
+# Places that stand for a whole role or job: a comment there would be about something else.
+_GENERAL = (("spec",), ("spec", "roles"))
+_SAME = ("apiVersion", "kind", "metadata")
+
+
+def moved(comments: list[Comment], profile: dict[str, Any]) -> list[Comment]:
+    """``comments`` with the paths of the profile; what has no place there goes to the top."""
+    if not comments:
+        return []
+    cr = compile_profile(Doc("profile", profile), None).cr
+    assert cr is not None, "an imported profile compiles"
+    return [_moved(comment, cr, profile) for comment in comments]
+
+
+def _moved(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Comment:
+    if comment.where in ("top", "end"):
+        return comment
+    place = _home(cr, comment.path)
+    if place is not None and place[:2] == _GENERAL[1] and not any(isinstance(i, int) for i in comment.path):
+        place = _GENERAL[1]  # about all roles, not the first
+    if place is None or not _written(profile, place):
+        return comment._replace(where="top", path=())
+    return comment._replace(path=place)
+
+
+def _home(cr: Doc, path: Path) -> Path | None:
+    """The place of the profile that ``path`` of the CR comes from, or the first below that has one."""
+    if path[0] in _SAME:
+        return path
+    if not _written(cr.data, path):
+        return None
+    own = _source(cr, path)
+    if own is not None:
+        return own
+    value: Any = cr.data
+    for step in path:
+        value = value[step]
+    steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    return next((home for step in steps if (home := _home(cr, (*path, step))) is not None), None)
+
+
+def _source(cr: Doc, path: Path) -> Path | None:
+    """The place that ``path`` comes from; None where that is a whole role or job."""
+    origin, rest = origin_of(cr, path)
+    if not origin.places:
+        return None
+    place = origin.places[0].path
+    if origin.how == "copied":
+        place = (*place, *rest)
+    return None if _is_general(place) else place
+
+
+def _is_general(place: Path) -> bool:
+    return len(place) < 2 or place in _GENERAL or (place[:2] == ("spec", "roles") and len(place) == 3)
+
+
+def _written(data: Any, path: Path) -> bool:
+    for step in path:
+        if isinstance(data, dict):
+            if step not in data:
+                return False
+        elif not (isinstance(data, list) and isinstance(step, int) and step < len(data)):
+            return False
+        data = data[step]
+    return True
