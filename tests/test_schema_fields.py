@@ -60,7 +60,7 @@ def schemed(kind: str) -> dict[Where, str]:
         if "$ref" in node:
             node = {**schema["$defs"][node["$ref"].rpartition("/")[2]], **node}
         if KUBERNETES_OBJECT in node:
-            yield at, node[KUBERNETES_OBJECT]
+            yield at, node[KUBERNETES_OBJECT].partition("?")[0]
             return
         yield at, named(node)
         for field, below in node.get("properties", {}).items():

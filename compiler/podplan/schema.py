@@ -32,6 +32,7 @@ _KINDS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 _NOT_LOWERED = ("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJob")
 _OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy")
+_PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 _LISTS = {f"{kind}List": kind for kind in _KINDS}
 
 
@@ -108,7 +109,7 @@ def show(name: str, k8s_version: str) -> dict[str, Any]:
     schema = any_dialect(kind, dialects) if dialects else file(kind)
     if name in _LISTS:
         schema = list_of(kind, schema)
-    return self_contained(schema, lambda definition: schemas.definition(definition, k8s_version))
+    return self_contained(schema, lambda definition: _definition(definition, k8s_version))
 
 
 # --- what the document is
@@ -190,14 +191,17 @@ def _misspelt_dialect(kind: str, dialects: dict[str, tuple[str, ...]], spec: dic
 def _judged(name: str, kind: str, data: Any, drop_nulls: bool) -> tuple[list[Problem], list[Fault]]:
     """The problems under a schema, with the faults that they tell; ``kind`` is whose old spellings count."""
     validator, schema = _validator(name)
-    if validator.is_valid(data):
-        return [], []
+    try:
+        if validator.is_valid(data):
+            return [], []
+    except ValueError:
+        pass  # it is no JSON, which faults() tells
 
     from podplan.wording import faults, is_unknown_field, problems
 
-    found = faults(validator.iter_errors(data), schema)
+    found = faults(validator, schema, data)
     if drop_nulls:
-        others = faults(validator.iter_errors(_without_nulls(data)), schema)
+        others = faults(validator, schema, _without_nulls(data))
         unknown = [fault for fault in found if is_unknown_field(fault)]
         found = unknown + [fault for fault in others if not is_unknown_field(fault)]
     return problems(found, schema, kind), found
@@ -234,7 +238,7 @@ def _check_parts(name: str, kind: str, data: dict[str, Any], k8s_version: str) -
     whole = True
     for steps, definition in _places(name):
         for path, value, holder in _at(data, steps):
-            partial = kind == "ColossalAIJob" and holder.get("type") == "launcher"
+            partial = definition == _PARTIAL_TEMPLATE and holder.get("type") != "worker"
             found, sound = _check_part(definition, value, path, k8s_version, partial)
             problems += found
             whole = whole and sound
@@ -251,7 +255,7 @@ def _check_part(
     """The problems of one object of Kubernetes at ``path``; one that is no mapping was told before."""
     if not isinstance(value, dict):
         return [], True
-    if definition == "PodTemplateSpec":
+    if definition in ("PodTemplateSpec", _PARTIAL_TEMPLATE):
         found = kubernetes.check_pod_template(value, k8s_version, partial=partial)
     else:
         found = kubernetes.check_definition(definition, value, k8s_version)
@@ -264,6 +268,16 @@ def _check_part(
         for problem in found
     )
     return [_below(path, problem) for problem in found], sound
+
+
+def _definition(name: str, k8s_version: str) -> dict[str, Any]:
+    """A definition of Kubernetes; of a template that a controller completes, without what must be there."""
+    if name != _PARTIAL_TEMPLATE:
+        return schemas.definition(name, k8s_version)
+    template, spec = (dict(schemas.definition(part, k8s_version)) for part in ("PodTemplateSpec", "PodSpec"))
+    spec.pop("required", None)
+    template.pop("required", None)
+    return {**template, "properties": {**template["properties"], "spec": spec}}
 
 
 def _below(path: Path, problem: Problem) -> Problem:

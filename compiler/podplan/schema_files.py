@@ -100,7 +100,7 @@ def self_contained(schema: Schema, definition: Callable[[str], Schema] | None = 
         name = reference.removeprefix(home).removeprefix(_HERE)
         if home not in homes:
             return {"type": "object", KUBERNETES_OBJECT: name}
-        key = f"kubernetes.{name}" if home == _KUBERNETES else name
+        key = f"kubernetes.{name.replace('?', '.')}" if home == _KUBERNETES else name
         if key not in found:
             found[key] = {}
             found[key] = embedded(homes[home](name), home)

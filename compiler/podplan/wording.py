@@ -24,7 +24,7 @@ from podplan.kubernetes.structure import (
 from podplan.spelling import old_field, old_value
 
 if TYPE_CHECKING:
-    from jsonschema_rs import ValidationError
+    from jsonschema_rs import Draft202012Validator, ValidationError
 
 Schema = dict[str, Any]
 
@@ -42,6 +42,7 @@ _TYPES = {
 _DROPPED = (
     "the API server drops fields that it does not know; kubectl refuses them, other clients stay silent"
 )
+_NO_JSON = "no JSON"
 _UNKNOWN = ("additionalProperties", "unevaluatedProperties")
 
 
@@ -66,15 +67,28 @@ class _Told(NamedTuple):
     accounts_for: Path | None = None
 
 
-def faults(errors: Iterable[ValidationError], schema: Schema) -> list[Fault]:
-    """The errors of a validator for ``schema`` without cascades, shallow ones first.
+def faults(validator: Draft202012Validator, schema: Schema, data: Any) -> list[Fault]:
+    """What ``validator``, made from ``schema``, refuses in ``data``: without cascades, shallow faults first.
 
-    Of alternatives the one that was meant is kept; a value of the wrong type has no further faults.
+    Of alternatives the one that was meant is kept; a value of the wrong type has no further faults, and
+    fields that may not stand together are one fault.
     """
-    found = [fault for error in errors for fault in _meant(error, schema)]
+    try:
+        found = [fault for error in validator.iter_errors(data) for fault in _meant(error, schema)]
+    except ValueError:
+        return [Fault(_NO_JSON, None, None, (), {})]
     mistyped = {fault.path for fault in found if fault.keyword == "type"}
-    kept = [fault for fault in found if fault.keyword == "type" or fault.path not in mistyped]
-    return sorted(kept, key=lambda fault: len(fault.path))
+    kept: list[Fault] = []
+    together: dict[Path, list[str]] = {}
+    for fault in sorted(found, key=lambda fault: len(fault.path)):
+        if fault.keyword == "not" and fault.path in together:
+            together[fault.path] += (name for name in _excluded(fault) if name not in together[fault.path])
+        elif fault.keyword == "type" or fault.path not in mistyped:
+            if fault.keyword == "not":
+                together[fault.path] = _excluded(fault)
+                fault = fault._replace(value=together[fault.path])
+            kept.append(fault)
+    return kept
 
 
 def is_unknown_field(fault: Fault) -> bool:
@@ -120,7 +134,9 @@ def _renamed(problem: Problem, kind: str) -> Problem:
     if old is None:
         return problem
     when = f" since {old.until}" if old.until else ""
-    message = f'"{problem.path[-1]}" is called "{old.now}"{when}; as written, {old.effect}'
+    called = f'"{problem.path[-1]}" is called "{old.now}"{when}'
+    moved = f'write {old.now} instead of "{problem.path[-1]}"'
+    message = f"{moved if '.' in old.now else called}; as written, {old.effect}"
     return problem._replace(rule="SCHEMA011", message=message, help=_DROPPED)
 
 
@@ -134,7 +150,8 @@ def _meant(error: ValidationError, schema: Schema) -> Iterator[Fault]:
     fitting = [branch for branch in branches if not _refusing("type", branch, path)] or branches
     for shared in ("type", "required"):
         refusals = [_refusing(shared, branch, path) for branch in fitting]
-        if all(refusals):
+        alone = shared == "type" or all(len(branch) == 1 for branch in fitting)
+        if alone and all(refusals):
             wanted = [value for refusal in refusals for value in _as_list(refusal[0].kind.value)]
             yield _fault(refusals[0][0], wanted, schema)
             return
@@ -182,7 +199,8 @@ def _missing_field(fault: Fault, schema: Schema) -> _Told:
         message = f"{label(fault.path)} needs {_either([shown(name) for name in names])}"
         return _Told(Problem("SCHEMA003", message, fault.path))
     field = _followed(schema, fault.around.get("properties", {}).get(names[0]))
-    problem = missing(names[0], fault.path)._replace(help=field.get("description", ""))
+    about: str = field.get("description", "")
+    problem = missing(names[0], fault.path)._replace(help=about[:1].lower() + about[1:].rstrip("."))
     return _Told(problem, misses=(*fault.path, names[0]))
 
 
@@ -191,14 +209,15 @@ def _wrong_type(fault: Fault) -> Problem:
     message = (
         f"{label(fault.path)} must be {_either([_TYPES[name] for name in wanted])}, not {called_type(value)}"
     )
-    return Problem("SCHEMA002", message + _as_it_should_be(value, wanted), fault.path)
+    words = fault.around.get("items", {}).get("type") == "string"
+    return Problem("SCHEMA002", message + _as_it_should_be(value, wanted, words), fault.path)
 
 
-def _as_it_should_be(value: Any, wanted: list[str]) -> str:
+def _as_it_should_be(value: Any, wanted: list[str], words: bool) -> str:
     """What to write instead; the text of a string is left out, for it may be a secret."""
-    if "string" in wanted and isinstance(value, bool | int | float):
+    if wanted == ["string"] and isinstance(value, bool | int | float):
         return f'; write "{shown(value)}", in quotes'
-    if "array" in wanted and isinstance(value, str):
+    if wanted == ["array"] and words and isinstance(value, str):
         return "; write a list, one word per entry"
     if not isinstance(value, str):
         return ""
@@ -239,15 +258,25 @@ def _repeated(fault: Fault) -> Problem:
     return Problem("SCHEMA007", f"{label(fault.path)} has the same entry twice", fault.path)
 
 
+def _excluded(fault: Fault) -> list[str]:
+    """The fields that ``not: {required: […]}`` does not want together."""
+    return list(fault.value.get("required", ()))
+
+
 def _refused_together(fault: Fault) -> Problem:
-    """What ``not: {required: […]}`` refuses, told at the last of the fields and related to the others."""
-    *others, last = fault.value.get("required", []) or [""]
-    if not others:
+    """Fields that may not stand together, told at the last of them and related to the others."""
+    if len(fault.value) < 2:
         return _other(fault)
-    quoted = " and ".join(shown(name) for name in (*others, last))
+    *others, last = fault.value
+    quoted = f"{', '.join(shown(name) for name in others)} and {shown(last)}"
     related = tuple(((*fault.path, name), f"{shown(name)} is here") for name in others)
     message = f"{quoted} may not stand together in {label(fault.path)}; keep one of them"
     return Problem("SCHEMA009", message, (*fault.path, last), on_key=True, related=related)
+
+
+def _no_json(fault: Fault) -> Problem:
+    message = "the document holds text that is not Unicode, or a key that is not a string"
+    return Problem("SCHEMA006", message, fault.path)
 
 
 def _out_of_place(fault: Fault) -> Problem:
@@ -268,6 +297,7 @@ _WORDS: dict[str, Callable[[Fault], Problem]] = {
     "uniqueItems": _repeated,
     "not": _refused_together,
     "falseSchema": _out_of_place,
+    _NO_JSON: _no_json,
     **dict.fromkeys(("minimum", "maximum"), _out_of_range),
     **dict.fromkeys(
         ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"), _wrong_length

@@ -1,0 +1,287 @@
+"""check_cr, check_against and show: what is told, what can still be lowered, what editors get."""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from podplan import bundled
+from podplan.findings import Problem, pointer
+from podplan.rules import RULES
+from podplan.schema import check_against, check_cr, known_but_not_lowered, names, show
+from podplan.spelling import old_field
+
+FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
+MESSAGES = yaml.safe_load((FIXTURES / "messages.yaml").read_text())
+FULL = sorted(path.stem for path in (FIXTURES / "full").glob("*.yaml"))
+VERSION = "1.34"
+
+
+@cache
+def full(name: str) -> Any:
+    return yaml.safe_load((FIXTURES / "full" / f"{name}.yaml").read_text())
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """A GenericJob of one worker, with ``changes`` at the top."""
+    template = {"spec": {"containers": [{"name": "worker", "image": "train:1"}]}}
+    job = {
+        "apiVersion": "batch.tensorstack.dev/v1beta1",
+        "kind": "GenericJob",
+        "metadata": {"name": "small"},
+        "spec": {"replicaSpecs": [{"type": "worker", "template": template}]},
+    }
+    return {**job, **changes}
+
+
+def told(problems: list[Problem]) -> list[str]:
+    return [f"{problem.rule} {pointer(problem.path)}: {problem.message}" for problem in problems]
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_a_cr_with_every_field_is_clean(name: str) -> None:
+    kind, _, dialect = name.partition(".")
+    assert check_cr(full(name), VERSION) == ([], True, kind, dialect)
+
+
+@pytest.mark.parametrize("case", MESSAGES, ids=lambda case: case["name"])
+def test_messages(case: dict[str, Any]) -> None:
+    checked = check_cr(small(kind=case["kind"], spec=case["spec"]), VERSION)
+    assert told(checked.problems) == case["problems"]
+    assert checked.lowerable is case["lowerable"]
+    assert {problem.rule for problem in checked.problems} <= set(RULES)
+
+
+def test_every_old_spelling_is_in_the_messages() -> None:
+    table = json.loads(bundled.read("schemas", "old-spellings.json"))
+    said = [line for case in MESSAGES for line in case["problems"]]
+    for entry in table["fields"]:
+        if not entry["path"].startswith("status."):
+            pattern = "/" + entry["path"].replace(".", "/").replace("*", "0") + ":"
+            assert any(pattern in line and entry["effect"] in line for line in said), entry["path"]
+
+
+def test_an_old_spelling_says_what_becomes_of_it() -> None:
+    data = small()
+    data["spec"]["runMode"] = {"debug": {"enable": True}}
+    [problem] = check_cr(data, VERSION).problems
+    assert problem.on_key
+    assert "drops" in problem.help
+    assert "kubectl" in problem.help
+
+
+def test_old_spellings_are_those_of_their_kind() -> None:
+    assert old_field("GenericJob", ("spec", "worker", "procPerNode")) is None
+    assert old_field("ColossalAIJob", ("spec", "worker", "procPerNode", 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"apiVersion": "batch.tensorstack.dev/v1"}, "SCHEMA010 /apiVersion: the job kinds are in"),
+        ({"apiVersion": None}, 'SCHEMA003 : required field "apiVersion" is missing'),
+        ({"kind": "genericjob"}, 'SCHEMA011 /kind: kind "genericjob" is called "GenericJob"'),
+        ({"kind": "GenericJobs"}, "SCHEMA010 /kind: batch.tensorstack.dev/v1beta1 has no kind"),
+        ({"kind": None}, 'SCHEMA003 : required field "kind" is missing'),
+        ({"kind": ["GenericJob"]}, 'SCHEMA003 : required field "kind" is missing'),
+        ({"metadata": None}, 'SCHEMA003 : required field "metadata" is missing'),
+        ({"metadata": {}}, 'SCHEMA003 /metadata: required field "name" is missing'),
+        ({"metadata": {"name": None}}, 'SCHEMA003 /metadata: required field "name" is missing'),
+        ({"metadata": {"name": "No_Name"}}, "SCHEMA006 /metadata/name:"),
+        ({"metadata": {"name": "a", "label": {}}}, "SCHEMA001 /metadata/label:"),
+        ({"metadata": {"name": 5}}, "SCHEMA002 /metadata/name:"),
+        ({"metadata": "small"}, "SCHEMA002 /metadata: metadata must be a mapping, not a string"),
+        ({"spec": None}, 'SCHEMA003 : required field "spec" is missing'),
+        ({"spec": []}, "SCHEMA002 /spec: spec must be a mapping, not a list"),
+        ({"extra": 1}, 'SCHEMA001 /extra: unknown field "extra"'),
+        ({"extra": None}, 'SCHEMA001 /extra: unknown field "extra"'),
+    ],
+)
+def test_what_surrounds_the_spec(changes: dict[str, Any], said: str) -> None:
+    [line] = told(check_cr(small(**changes), VERSION).problems)
+    assert line.startswith(said)
+
+
+@pytest.mark.parametrize("data", [None, 3, "text", [], {}, {"kind": "GenericJob"}, {"spec": {}}])
+def test_what_is_no_cr_is_told_and_not_lowered(data: Any) -> None:
+    checked = check_cr(data, VERSION)
+    assert checked.problems
+    assert not checked.lowerable
+
+
+@pytest.mark.parametrize("bad", ["\ud800", {5: "a key"}])
+def test_what_is_no_json_is_told(bad: Any) -> None:
+    data = small(kind="PyTorchTrainingJob")
+    data["spec"]["torchrunConfig"] = {"procPerNode": bad}
+    checked = check_cr(data, VERSION)
+    assert [problem.rule for problem in checked.problems] == ["SCHEMA006"]
+    assert not checked.lowerable
+
+
+def test_a_misnamed_kind_is_checked_as_the_one_that_was_meant() -> None:
+    checked = check_cr({**full("DeepSpeedJob"), "kind": "DeepspeedJob"}, VERSION)
+    assert checked.kind == "DeepSpeedJob"
+    assert not checked.lowerable
+    assert len(checked.problems) == 1
+
+
+@pytest.mark.parametrize("kind", ["MPIJob", "MPIJobList", "BeamJob"])
+def test_kinds_without_a_lowering_are_known(kind: str) -> None:
+    assert known_but_not_lowered(kind)
+    assert check_cr(small(kind=kind), VERSION) == ([], False, kind, "")
+
+
+def test_kinds_with_a_lowering_are_not_among_them() -> None:
+    assert not known_but_not_lowered("GenericJobList")
+    assert not known_but_not_lowered("Pod")
+
+
+def test_of_a_list_the_envelope_is_checked() -> None:
+    envelope = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJobList", "metadata": {}}
+    assert check_cr({**envelope, "items": [{"anything": 1}]}, VERSION).problems == []
+    assert told(check_cr({**envelope, "items": [5]}, VERSION).problems) == [
+        "SCHEMA002 /items/0: items[0] must be a mapping, not an integer"
+    ]
+    assert told(check_cr(envelope, VERSION).problems) == ['SCHEMA003 : required field "items" is missing']
+
+
+def test_a_null_counts_as_not_written() -> None:
+    data = deepcopy(full("GenericJob"))
+    data["spec"]["cleanUpPolicy"] = None
+    data["spec"]["scheduler"]["t9kScheduler"]["queue"] = None
+    data["spec"]["replicaSpecs"][0]["template"]["metadata"] = {"creationTimestamp": None}
+    assert check_cr(data, VERSION).problems == []
+
+
+def test_a_null_in_a_list_is_a_value() -> None:
+    data = small()
+    data["spec"]["successRules"] = [None]
+    assert [problem.rule for problem in check_cr(data, VERSION).problems] == ["SCHEMA002"]
+
+
+def test_status_does_not_keep_a_job_from_being_lowered() -> None:
+    checked = check_cr(small(status={"phase": "Sleeping", "aggregate": {"running": "one"}}), VERSION)
+    assert sorted(problem.rule for problem in checked.problems) == ["SCHEMA002", "SCHEMA004"]
+    assert checked.lowerable
+
+
+@pytest.mark.parametrize(
+    ("template", "lowerable"),
+    [
+        ({"spec": {"containers": [{"name": "worker"}]}}, True),
+        ({"spec": {"containers": [{"name": "worker", "image": "a", "imagePullPolicy": "Soon"}]}}, True),
+        ({"spec": {"containers": [{"name": "worker", "image": 5}]}}, False),
+        ({"spec": {}}, False),
+        ({}, False),
+    ],
+)
+def test_a_template_without_containers_or_with_wrong_types_cannot_be_lowered(
+    template: dict[str, Any], lowerable: bool
+) -> None:
+    data = small()
+    data["spec"]["replicaSpecs"][0]["template"] = template
+    checked = check_cr(data, VERSION)
+    assert checked.lowerable is lowerable
+    assert all(problem.path[:4] == ("spec", "replicaSpecs", 0, "template") for problem in checked.problems)
+    assert checked.problems
+
+
+def test_objects_of_kubernetes_are_checked_where_they_stand() -> None:
+    launcher = deepcopy(full("ColossalAIJob.launcher"))
+    launcher["spec"]["launcher"]["env"][0] = {"name": "MODE", "value": "a", "valueFrom": {}}
+    launcher["spec"]["launcher"]["resources"]["limits"]["cpu"] = "lots"
+    torch = deepcopy(full("PyTorchTrainingJob"))
+    torch["spec"]["tensorboardSpec"]["resources"]["limit"] = {}
+    generic = deepcopy(full("GenericJob"))
+    generic["spec"]["service"]["ports"].append({"port": 70000})
+    paths = [
+        pointer(problem.path)
+        for data in (launcher, torch, generic)
+        for problem in check_cr(data, VERSION).problems
+    ]
+    assert any(path.startswith("/spec/launcher/env/0") for path in paths)
+    assert "/spec/launcher/resources/limits/cpu" in paths
+    assert "/spec/tensorboardSpec/resources/limit" in paths
+    assert "/spec/service/ports/1/port" in paths
+
+
+def test_a_launcher_may_leave_its_template_unfinished() -> None:
+    data = deepcopy(full("ColossalAIJob.replicaSpecs"))
+    worker, launcher = data["spec"]["replicaSpecs"]
+    assert (worker["type"], launcher["template"]) == ("worker", {})
+    del launcher["template"]
+    assert check_cr(data, VERSION).problems == []
+    worker["template"] = {}
+    assert check_cr(data, VERSION).problems != []
+
+
+def test_the_kubernetes_version_counts() -> None:
+    data = small()
+    data["spec"]["replicaSpecs"][0]["template"]["spec"]["resourceClaims"] = [{"name": "gpu"}]
+    assert check_cr(data, "1.24").problems[0].rule == "SCHEMA001"
+    assert not any(problem.rule == "SCHEMA001" for problem in check_cr(data, "1.36").problems)
+
+
+def test_callers_get_their_own_codes() -> None:
+    problems = check_against("JobProfile", {"apiVersion": "podplan/v1"}, {"SCHEMA003": "PROF001"})
+    assert {problem.rule for problem in problems} == {"PROF001"}
+
+
+def test_a_schema_that_does_not_exist_is_an_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        check_against("NoSuchKind", {})
+    with pytest.raises(LookupError, match="GenericJob"):
+        show("common", VERSION)
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_is_shown_is_a_self_contained_schema(name: str) -> None:
+    schema = show(name, VERSION)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    references = set(_references(schema))
+    assert references <= {f"#/$defs/{key}" for key in schema["$defs"]}
+    assert "x-podplan-kubernetes" not in json.dumps(schema)
+
+
+def _references(node: Any) -> list[str]:
+    if isinstance(node, list):
+        return [reference for entry in node for reference in _references(entry)]
+    if not isinstance(node, dict):
+        return []
+    own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
+    return own + [reference for below in node.values() for reference in _references(below)]
+
+
+@pytest.mark.parametrize("name", FULL)
+def test_what_is_shown_accepts_a_cr_with_every_field(name: str) -> None:
+    kind = name.partition(".")[0]
+    item = full(name)
+    jsonschema.Draft202012Validator(show(kind, VERSION)).validate(item)
+    envelope = {"apiVersion": item["apiVersion"], "kind": f"{kind}List", "items": [item]}
+    jsonschema.Draft202012Validator(show(f"{kind}List", VERSION)).validate(envelope)
+
+
+def test_what_is_shown_refuses_what_check_cr_refuses() -> None:
+    validators = {}
+    for case in MESSAGES:
+        kind = "DeepSpeedJob" if case["kind"] == "DeepspeedJob" else case["kind"]
+        if kind not in validators:
+            validators[kind] = jsonschema.Draft202012Validator(show(kind, VERSION))
+        assert validators[kind].is_valid(small(kind=case["kind"], spec=case["spec"])) is not bool(
+            case["problems"]
+        )
+
+
+def test_an_editor_is_told_of_the_dialect_that_was_begun() -> None:
+    validator = jsonschema.Draft202012Validator(show("ColossalAIJob", VERSION))
+    begun = small(kind="ColossalAIJob", spec={"worker": {"procPerNode": 2, "template": {}}})
+    messages = " ".join(error.message for error in validator.iter_errors(begun))
+    assert "procPerNode" in messages
+    assert "replicaSpecs" not in messages

@@ -1,0 +1,123 @@
+"""The words for what a validator finds, on schemas that use keywords in all ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from podplan.findings import pointer
+from podplan.wording import MOST_TOLD, faults, problems
+
+SHAPE: dict[str, Any] = {
+    "anyOf": [
+        {
+            "type": "object",
+            "required": ["kind", "pvc"],
+            "properties": {"kind": {"const": "pvc"}, "pvc": {"type": "string"}},
+        },
+        {
+            "type": "object",
+            "required": ["kind", "path"],
+            "properties": {"kind": {"const": "host"}, "path": {"$ref": "#/$defs/path"}},
+        },
+        {"type": "string"},
+    ]
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+        "one": {
+            "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
+            "errorMessage": "wants a or b, not both",
+        },
+        "shape": SHAPE,
+        "keys": {"propertyNames": {"pattern": "^[a-z]+$", "patternErrorMessage": "a lower-case word"}},
+        "bare": {"type": "string", "pattern": "^a+$"},
+        "never": {"properties": {"x": False}},
+        "unique": {"type": "array", "uniqueItems": True},
+        "few": {"type": "array", "minItems": 2, "maxItems": 3},
+        "short": {"type": "string", "minLength": 1, "maxLength": 3},
+        "sized": {"type": "object", "minProperties": 1, "maxProperties": 1},
+        "flag": {"type": "boolean"},
+        "count": {"type": "integer", "minimum": 1, "maximum": 9},
+        "even": {"multipleOf": 2},
+        "twice": {"allOf": [{"type": "string"}, {"type": "string"}]},
+        "fixed": {"const": "v1"},
+        "both": {"not": {"type": "string"}, "errorMessage": "has to be worked out by hand"},
+    },
+    "$defs": {"path": {"type": "string", "pattern": "^/", "patternErrorMessage": "an absolute path"}},
+}
+VALIDATOR = jsonschema_rs.Draft202012Validator(SCHEMA)
+
+
+def told(data: Any) -> list[str]:
+    found = faults(VALIDATOR, SCHEMA, data)
+    return [f"{p.rule} {pointer(p.path)}: {p.message}" for p in problems(found, SCHEMA, "Any")]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"either": []}, ["SCHEMA002 /either: either must be a string or an integer, not a list"]),
+        ({"one": {}}, ['SCHEMA003 /one: one needs "a" or "b"']),
+        ({"one": {"a": 1, "b": 1}}, ["SCHEMA009 /one: one wants a or b, not both"]),
+        (
+            {"shape": {"kind": "host", "path": "data"}},
+            ['SCHEMA006 /shape/path: path must be an absolute path, not "data"'],
+        ),
+        ({"shape": {"kind": "pvc"}}, ['SCHEMA003 /shape: required field "pvc" is missing in shape']),
+        ({"shape": 5}, ["SCHEMA002 /shape: shape must be a mapping or a string, not an integer"]),
+        ({"keys": {"A": 1}}, ['SCHEMA006 /keys/A: the key "A" must be a lower-case word']),
+        ({"bare": "b"}, ['SCHEMA006 /bare: bare must be of the form ^a+$, not "b"']),
+        ({"never": {"x": 1}}, ["SCHEMA009 /never/x: x may not stand here"]),
+        ({"unique": [1, 1]}, ["SCHEMA007 /unique: unique has the same entry twice"]),
+        ({"few": [1]}, ["SCHEMA005 /few: few must have at least 2 entries, not 1"]),
+        ({"few": [1, 2, 3, 4]}, ["SCHEMA005 /few: few must have at most 3 entries, not 4"]),
+        ({"short": ""}, ["SCHEMA005 /short: short must have at least 1 character, not 0"]),
+        ({"short": "long one"}, ["SCHEMA005 /short: short must have at most 3 characters, not 8"]),
+        ({"sized": {}}, ["SCHEMA005 /sized: sized must have at least 1 field, not 0"]),
+        (
+            {"flag": "true"},
+            ["SCHEMA002 /flag: flag must be true or false, not a string; write true, without quotes"],
+        ),
+        (
+            {"count": "7"},
+            ["SCHEMA002 /count: count must be an integer, not a string; write 7, without quotes"],
+        ),
+        ({"count": 12}, ["SCHEMA005 /count: count must be between 1 and 9, not 12"]),
+        ({"even": 3}, ["SCHEMA009 /even: even does not satisfy multipleOf of its schema"]),
+        ({"twice": 1}, ['SCHEMA002 /twice: twice must be a string, not an integer; write "1", in quotes']),
+        ({"fixed": "v2"}, ['SCHEMA004 /fixed: fixed must be v1, not "v2"']),
+        ({"both": "x"}, ["SCHEMA009 /both: both has to be worked out by hand"]),
+        ({"cuont": 1}, ['SCHEMA001 /cuont: unknown field "cuont"; did you mean "count"?']),
+        ([], ["SCHEMA002 : the document must be a mapping, not a list"]),
+    ],
+)
+def test_one_fault_is_one_sentence(data: Any, said: list[str]) -> None:
+    assert told(data) == said
+
+
+def test_shallow_faults_come_first() -> None:
+    lines = told({"shape": {"kind": "host", "path": "data"}, "flag": 5, "extra": 1})
+    assert [line.split()[1] for line in lines] == ["/extra:", "/flag:", "/shape/path:"]
+
+
+def test_an_unknown_field_brings_the_legal_ones() -> None:
+    data = {"zzzzzz": 1}
+    [problem] = problems(faults(VALIDATOR, SCHEMA, data), SCHEMA, "Any")
+    assert problem.on_key
+    assert "either, even, few, fixed" in problem.help
+
+
+def test_the_text_of_a_string_of_the_wrong_type_is_not_shown() -> None:
+    assert all(
+        "hunter2" not in line for line in told({"count": "hunter2", "flag": "hunter2", "few": "hunter2"})
+    )
+
+
+def test_a_flood_of_faults_is_cut() -> None:
+    assert len(told({f"field{number}": 1 for number in range(10 * MOST_TOLD)})) == MOST_TOLD
