@@ -74,7 +74,8 @@ def test_the_style_is_that_of_kubectl() -> None:
     ("number", "text"),
     [
         (0, "0"), (-5, "-5"), (2**64 - 1, "18446744073709551615"), (0.5, "0.5"), (2.0, "2.0"),
-        (1e21, "1.0e+21"), (1.5e300, "1.5e+300"), (-1e-7, "-1.0e-07"), (5e-324, "5.0e-324"), (True, "true"), (None, "null"),
+        (1e21, "1.0e+21"), (1.5e300, "1.5e+300"), (-1e-7, "-1.0e-07"), (5e-324, "5.0e-324"),
+        (True, "true"), (None, "null"),
     ],
 )  # fmt: skip
 def test_numbers_are_written_so_that_they_come_back(number: Any, text: str) -> None:

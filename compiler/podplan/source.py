@@ -78,8 +78,7 @@ class Lines:
     def at(self, offset: int) -> tuple[int, int]:
         """The 1-based line and column of a 0-based offset."""
         if not self._starts:
-            first = 1 if self.text.startswith(_BYTE_ORDER_MARK) else 0
-            self._starts = [first, *_line_starts(self.text)]
+            self._starts = [_start(self.text), *_line_starts(self.text)]
         line = max(bisect_right(self._starts, offset), 1)
         return line, max(offset - self._starts[line - 1], 0) + 1
 
@@ -182,7 +181,7 @@ def read(content: bytes, file: str) -> Source:
 
 def _read(text: str, file: str) -> Source:
     lines = Lines(text)
-    base = 1 if text.startswith(_BYTE_ORDER_MARK) else 0
+    base = _start(text)
     source = Source(file, text, [], [], [])
     builder = Builder(text[base:], Tally(file))
     try:
@@ -194,6 +193,10 @@ def _read(text: str, file: str) -> Source:
         for start, end in _segments(text, base):
             index = _read_segment(start, end, index, tally, source, lines)
     return Source(file, text, source.documents, _in_order(source.faults), _in_order(source.hints))
+
+
+def _start(text: str) -> int:
+    return len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
 
 
 def _segments(text: str, base: int) -> Iterator[tuple[int, int]]:
@@ -222,7 +225,7 @@ def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source
 
 def _take(builder: Builder, base: int, source: Source, lines: Lines) -> None:
     for index, built in builder.documents:
-        start = built.start + base if source.documents else 0
+        start = built.start + base if source.documents else _start(source.text)
         source.documents.append(Document(source.file, index, built, base, start, lines))
     source.faults.extend(_fault(trouble, base, lines) for trouble in builder.troubles)
     source.hints.extend(_fault(trouble, base, lines) for trouble in builder.hints)

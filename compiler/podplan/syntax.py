@@ -108,6 +108,8 @@ def _by_reason(problem: str, context: str, at: int, since: int, text: str) -> Sy
     elif problem == "could not find expected ':'":
         start = since
         message = 'this line has no ": "; write "key: value", or indent it below the value that it continues'
+    elif "expected key" in problem and here == ":":
+        message = 'no key stands before this ":"; write one'
     elif "expected key" in problem and text[:at].rstrip(" ")[-1:] in ("'", '"'):
         message = "the quoted value ends before this; quote all of it, and write ' inside of it as ''"
     elif "expected key" in problem or "'-' indicator" in problem:
