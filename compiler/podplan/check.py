@@ -15,6 +15,7 @@ from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, check_form, check_object, plans
 from podplan.reading import Reader, Unread, sources
+from podplan.rendered import compare, header_of
 from podplan.rules import RULES
 from podplan.source import Fault, Source
 
@@ -156,6 +157,11 @@ def _check_item(item: Item, settings: Settings, reader: Reader, tally: Tally) ->
         tally.counts["objects"] += 1
         seen = list(check_object(item.doc, settings))
         yield from findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
+    elif item.what == "cr" and (said := header_of(item)) is not None:
+        tally.not_checked["rendered CR: its source is"] += 1
+        stale = compare(item, said, settings, reader)
+        if stale is not None:
+            yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))], 1)
     else:
         yield from _plan_findings(plans(item, settings, reader), tally)
 

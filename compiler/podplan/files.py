@@ -42,6 +42,11 @@ def root_of(path: str) -> str:
         above = parent
 
 
+def in_repository(path: str) -> bool:
+    """Whether a file lies in a git repository."""
+    return os.path.exists(os.path.join(root_of(path), ".git"))
+
+
 def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
     """The files that the paths stand for, each once: files as given, YAML files below folders, sorted.
 

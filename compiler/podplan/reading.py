@@ -38,7 +38,7 @@ class Reader:
             return Problem("PROF002", f'"{reference}" is an absolute path; write it relative to this file')
         path = beside(file, reference)
         try:
-            source = self._source(root_of(file), path)
+            source = self.source(root_of(file), path)
         except OutsideRoot as error:
             return Problem("PROF002", f"cannot extend {error}")
         except OSError as error:
@@ -77,14 +77,15 @@ class Reader:
         """The texts of those of ``files`` that were read here."""
         return {file: self._sources[file].text for file in files if file in self._sources}
 
-    def _source(self, root: str, path: str) -> Source:
+    def source(self, root: str, path: str) -> Source:
+        """The file at ``path``, read once. Raises OutsideRoot and OSError."""
         if path not in self._sources:
             self._sources[path] = read(read_inside(root, path), path)
         return self._sources[path]
 
     def _inventory(self, root: str, path: str) -> Doc:
         try:
-            source = self._source(root, path)
+            source = self.source(root, path)
         except (OSError, OutsideRoot) as error:
             reason = _reason(error) if isinstance(error, OSError) else str(error)
             raise RequestError(f"cannot read the inventory {path}: {reason}") from None

@@ -8,15 +8,12 @@ from typing import Any
 from podplan.check import identity
 from podplan.documents import items
 from podplan.emit import emit_document
-from podplan.files import from_root
 from podplan.groups import Group, expand, folded
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader, Unread
+from podplan.rendered import header
 from podplan.requests import RequestError
 from podplan.source import Source
-
-RENDERED_FROM = "# podplan: rendered from "
-PREDICTED_FROM = "# podplan: lowered from "
 
 
 def all_plans(
@@ -67,17 +64,10 @@ def _refuse_duplicates(made: Iterable[Plan]) -> None:
         seen[key] = here
 
 
-def rendered_header(plan: Plan, settings: Settings) -> str:
-    """The comment that a rendered CR begins with: what was rendered, so that check can do it again."""
-    flags = f" -e {plan.environment}" if plan.environment else ""
-    flags += "".join(f" --set {key}={value}" for key, value in settings.sets.items())
-    return f"{RENDERED_FROM}{from_root(plan.item.doc.name)}{flags}\n"
-
-
 def rendered(plan: Plan, settings: Settings) -> str:
     """The CR of a plan as one YAML document, with its header."""
     assert plan.cr is not None
-    return rendered_header(plan, settings) + emit_document(plan.cr.data)
+    return header(plan, settings) + emit_document(plan.cr.data)
 
 
 def lowered(plan: Plan) -> Iterator[str]:

@@ -1,0 +1,114 @@
+"""Rendered CRs in the checked tree: what they were made of, and whether that still gives the same."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from itertools import pairwise
+from typing import NamedTuple
+
+from podplan.documents import Item, items
+from podplan.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of
+from podplan.findings import Problem
+from podplan.pipeline import Plan, Settings, plans
+from podplan.provenance import Doc
+from podplan.reading import Reader
+
+RENDERED_FROM = "# podplan: rendered from "
+
+
+class Header(NamedTuple):
+    """What a rendered CR was made of: a file as seen from the root, an environment, and --set flags."""
+
+    file: str
+    environment: str
+    sets: dict[str, str]
+
+
+def header(plan: Plan, settings: Settings) -> str:
+    """The comment for a rendered CR, as a line of text."""
+    words = [from_root(plan.item.doc.name)]
+    words += ["-e", plan.environment] if plan.environment else []
+    for key, value in settings.sets.items():
+        words += ["--set", f"{key}={value}"]
+    return RENDERED_FROM + shlex.join(words) + "\n"
+
+
+def header_of(item: Item) -> Header | None:
+    """What the comment of a CR says; None for a CR that is hand-written.
+
+    Outside a git repository nobody can tell from which folder the source was named: None there too.
+    """
+    source = item.doc.source
+    lines = source.header if source is not None and in_repository(item.doc.name) else []
+    line = next((line for line in lines if line.startswith(RENDERED_FROM)), None)
+    if line is None:
+        return None
+    try:
+        file, *flags = shlex.split(line.removeprefix(RENDERED_FROM))
+    except ValueError:
+        return None
+    environment = next((value for flag, value in pairwise(flags) if flag == "-e"), "")
+    pairs = [value.partition("=") for flag, value in pairwise(flags) if flag == "--set"]
+    return Header(file, environment, {key: value for key, _, value in pairs})
+
+
+def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Problem | None:
+    """What is wrong with a rendered CR: its source is gone, or renders something else now."""
+    now = _plan_now(item, said, settings, reader)
+    if isinstance(now, str):
+        return Problem("GIT001", now, help="render again, or delete this file")
+    assert now.cr is not None
+    if now.cr.data == item.doc.data:
+        return None
+    path = _first_difference(now.cr.data, item.doc.data)
+    return Problem(
+        "GIT001",
+        f"{said.file} renders something else now; render it again instead of editing this file",
+        path,
+    )
+
+
+def _plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Plan | str:
+    """The plan that the source makes now for this CR; else a sentence."""
+    shown = item.doc.name
+    path = in_user_terms(os.path.join(root_of(shown), said.file), shown)
+    try:
+        docs = [found for found in items(reader.source(root_of(shown), path)) if found.what == "profile"]
+    except (OSError, OutsideRoot):
+        return f"{said.file}, which this was rendered from, is not there"
+    asked = settings._replace(environments=(said.environment,) if said.environment else None, sets=said.sets)
+    for doc in docs:
+        for plan in plans(doc, asked, reader):
+            if plan.cr is not None and _same_name(plan.cr, item.doc):
+                return plan
+    return f"{said.file}, which this was rendered from, no longer renders it"
+
+
+def _same_name(one: Doc, other: Doc) -> bool:
+    return all(
+        _part(one, *path) == _part(other, *path)
+        for path in (("kind",), ("metadata", "name"), ("metadata", "namespace"))
+    )
+
+
+def _part(doc: Doc, *path: str) -> object:
+    value = doc.data
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _first_difference(
+    wanted: object, found: object, path: tuple[str | int, ...] = ()
+) -> tuple[str | int, ...]:
+    """The path in ``found`` where the two begin to differ."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        for key in found:
+            if key not in wanted or found[key] != wanted[key]:
+                return _first_difference(wanted.get(key), found[key], (*path, key))
+    elif isinstance(wanted, list) and isinstance(found, list):
+        for index, (left, right) in enumerate(zip(wanted, found, strict=False)):
+            if left != right:
+                return _first_difference(left, right, (*path, index))
+    return path
