@@ -15,14 +15,14 @@ REFERENCES = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
 
 def env(role: Role) -> list[Marked]:
     """The variables of a role, those of the spec first; what a role sets to null it does not have."""
-    shared, own = role.both("env")
-    variables = dict(shared.fields())
-    for name in own.value if isinstance(own.value, dict) else ():
-        below = own.get(name)
-        if below.exists:
-            variables[name] = below
-        else:
-            variables.pop(name, None)
+    variables: dict[str, Cursor] = {}
+    for written in role.both("env"):
+        for name in written.value if isinstance(written.value, dict) else ():
+            value = written.get(name)
+            if value.exists:
+                variables[name] = value
+            else:
+                variables.pop(name, None)
     return [at(value, {"name": name, **_value(value)}) for name, value in variables.items()]
 
 

@@ -14,7 +14,8 @@ from podplan.provenance import Cursor, at, computed
 
 Tree = dict[str, Any]
 
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
+_COUNT = re.compile(r"[0-9]{1,9}")
+_QUANTITY = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
 _SMALLER = {"Ki": "", "Mi": "Ki", "Gi": "Mi", "Ti": "Gi", "Pi": "Ti", "Ei": "Pi"} | {
     "k": "", "M": "k", "G": "M", "T": "G", "P": "T", "E": "P",
 }  # fmt: skip
@@ -24,7 +25,8 @@ class Node(NamedTuple):
     """What a role asks of its nodes, as parts of marked trees.
 
     ``resources`` of the training container, ``scheduling`` fields of the Pod, the ``shm`` that the hardware
-    class gives, and the number of ``gpus`` with the place that it comes from.
+    class gives, and the number of ``gpus`` with the place that it comes from. ``known`` is false where
+    the profile names a hardware class that does not exist: a problem by itself.
     """
 
     resources: Any
@@ -32,6 +34,7 @@ class Node(NamedTuple):
     shm: Cursor
     gpus: int
     counted: Cursor
+    known: bool
 
 
 def node(role: Role, inventory: Cursor, problems: list[Problem]) -> Node:
@@ -45,8 +48,14 @@ def node(role: Role, inventory: Cursor, problems: list[Problem]) -> Node:
     gpus = gpu_count(limits, (*hardware.get("gpus").fields(), *facts.GPU_RESOURCES.value))
     scheduling = {key: hardware.get(key) for key in ("nodeSelector", "tolerations")}
     counted = resources.get("limits") if not name.exists else name
-    return Node(tree if resources.exists or hardware.exists else None, present(scheduling),
-                hardware.get("shm"), gpus, counted)  # fmt: skip
+    return Node(
+        tree if resources.exists or hardware.exists else None,
+        present(scheduling),
+        hardware.get("shm"),
+        gpus,
+        counted,
+        hardware.exists or not name.exists,
+    )
 
 
 def gpu_count(limits: Any, names: tuple[str, ...]) -> int:
@@ -54,7 +63,7 @@ def gpu_count(limits: Any, names: tuple[str, ...]) -> int:
     if not isinstance(limits, dict):
         return 0
     counts = (str(limits[name]) for name in dict.fromkeys(names) if name in limits)
-    return sum(int(count) for count in counts if count.isdecimal())
+    return sum(int(count) for count in counts if _COUNT.fullmatch(count))
 
 
 def _class(name: Cursor, inventory: Cursor, problems: list[Problem]) -> Cursor:
@@ -106,12 +115,19 @@ def shm_size(role: Role, given: Node, problems: list[Problem]) -> Any:
         return given.shm if not asked.exists else at((asked, given.shm), given.shm.value)
     if not asked.exists:
         return None
-    half = half_of((plain(given.resources) or {}).get("limits", {}).get("memory"))
+    half = half_of(_limit(plain(given.resources), "memory"))
+    if half is None and not given.known:
+        return None
     if half is None:
         message = "shm: auto needs a hardware class with shm or a memory limit; write a quantity such as 16Gi"
         problems.append(Problem("PROF022", message, asked.path))
         return None
     return at((asked, facts.SHM_AUTO), half)
+
+
+def _limit(resources: Any, name: str) -> Any:
+    limits = resources.get("limits") if isinstance(resources, dict) else None
+    return limits.get(name) if isinstance(limits, dict) else None
 
 
 def half_of(quantity: Any) -> str | None:
@@ -130,6 +146,8 @@ def process_count(asked: Cursor, nodes: list[tuple[Role, Node]], problems: list[
     """``processes`` as a marked integer: auto is written out as the number of GPUs of each replica."""
     if asked.value != "auto":
         return asked
+    if not all(given.known for _, given in nodes):
+        return None
     counts = {given.gpus for _, given in nodes}
     if len(counts) == 1 and 0 not in counts:
         return computed(lambda _, __: max(counts), asked, nodes[0][1].counted, fact=facts.PROCESSES_AUTO)

@@ -12,7 +12,7 @@ from podplan.provenance import Cursor, at, computed
 
 Tree = dict[str, Any]
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_DURATION = re.compile(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?", re.ASCII)
 _SECONDS = (86_400, 3_600, 60, 1)
 
 

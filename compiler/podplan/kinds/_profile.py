@@ -36,17 +36,17 @@ class Role(NamedTuple):
     def get(self, field: str) -> Cursor:
         """What the role says, else what the spec says where the role inherits it."""
         own = self.where.get(field)
-        if own.exists or not self.takes(field):
-            return own
-        return self.spec.get(field)
+        return self.spec.get(field) if not own.exists and self.takes(field) else own
 
     def takes(self, field: str) -> bool:
-        return self.inherits is None or field in self.inherits
+        """Whether the role has a field from the spec: not where it says null."""
+        declined = isinstance(self.where.value, dict) and self.where.value.get(field, "") is None
+        return not declined and (self.inherits is None or field in self.inherits)
 
-    def both(self, field: str) -> tuple[Cursor, Cursor]:
+    def both(self, field: str) -> tuple[Cursor, ...]:
         """What the spec says and what the role says, for fields that are laid over each other."""
         own = self.where.get(field)
-        return (self.spec.get(field) if self.takes(field) else own.get(field)), own
+        return (self.spec.get(field), own) if self.takes(field) else (own,)
 
     @property
     def why(self) -> Cursor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from podplan.kinds._decompile import (
     Fields,
     elastic_fields,
@@ -17,6 +19,8 @@ from podplan.kinds._decompile import (
 )
 from podplan.kinds._unrun import from_python_args, from_torchrun_args
 from podplan.kinds.pytorch_training_job.compile import CONTAINER
+
+_COUNT = re.compile("[1-9][0-9]{0,8}")
 
 
 def decompile(spec: Fields) -> Fields:
@@ -54,8 +58,8 @@ def _launcher_fields(spec: Fields, roles: list[Fields]) -> Fields:
     enabled = config.pop("enabled", None)
     fields: Fields = {}
     count = config.get("procPerNode")
-    if enabled is True and isinstance(count, str) and count.isascii() and count.isdecimal():
-        fields = processes_field(int(count), roles) if str(int(count)) == count else {}
+    if enabled is True and isinstance(count, str) and _COUNT.fullmatch(count):
+        fields = processes_field(int(count), roles)
     if fields:
         del config["procPerNode"]
     if enabled is not None:
