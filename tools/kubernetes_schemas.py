@@ -54,7 +54,20 @@ def main(wheels: list[str]) -> None:
     rows = sorted((name, minors, text) for (name, text), minors in held.items())
     lines = [f"{name}\t{spans(minors)}\t{text}\n" for name, minors, text in rows]
     (TARGET / "definitions.tsv").write_text("".join(lines), "utf-8", newline="\n")
+    for name, field in unused(rules, held):
+        raise SystemExit(f"constraints.yaml has a rule for {name}.{field}, which no version has")
     print(f"{len(lines)} definitions, {sum(len(line.encode()) for line in lines)} bytes")
+
+
+def unused(rules: Any, held: dict[tuple[str, str], list[int]]) -> Iterator[tuple[str, str]]:
+    """The definitions and fields that have a rule and that no version has."""
+    known: dict[str, set[str]] = {}
+    for name, text in held:
+        known.setdefault(name, set()).update(json.loads(text).get("properties", {}))
+    parts = [rules["required"], rules["fields"], *rules["before"].values(), *rules["since"].values()]
+    for part in parts:
+        for name, fields in part.items():
+            yield from ((name, field) for field in fields if field not in known.get(name, ()))
 
 
 def spans(minors: list[int]) -> str:
@@ -139,8 +152,6 @@ def prune(schema: Schema) -> Schema:
     style = kept.pop("format", None)
     if style in RANGES:
         kept["minimum"], kept["maximum"] = RANGES[style]
-    elif style == "byte":
-        kept["x-base64"] = True
     return kept
 
 

@@ -52,7 +52,7 @@ def check(obj: object, version: str = DEFAULT_VERSION) -> list[Problem]:
     group, kind = obj.get("apiVersion"), obj.get("kind")
     if group == "v1" and isinstance(kind, str) and kind in _CORE:
         return _checked(kind, obj, version, lambda data: _core(kind, data, minor))
-    if isinstance(kind, str) and _PLATFORM.get(kind, "") == group:
+    if isinstance(kind, str) and kind in _PLATFORM and _PLATFORM[kind] == group:
         from podplan.kubernetes import platform
 
         return platform.check(kind, obj, version)

@@ -54,6 +54,7 @@ def _container(
         yield from environment.check(container, path)
     if "resources" in container:
         yield from resources.check(mapping(container, "resources"), (*path, "resources"), claims)
+    if "resizePolicy" in container:
         yield from _resize(container, path)
     yield from probes.check(container, path, grace)
     if "securityContext" in container:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 class Form(NamedTuple):
     """A form of text: every pattern must match somewhere in it (they carry their own anchors).
 
-    ``patterns`` mean the same to Python and to Rust's regex, apart from the final ``$``.
+    ``patterns`` mean the same to Python and to Rust's regex, apart from the final ``$``. ``wants`` ends
+    the sentence that says what is wrong with a text.
     """
 
     patterns: tuple[str, ...]
@@ -37,38 +38,38 @@ FORMS: dict[str, Form] = {
     "dns-label": Form(
         (f"^{_LABEL}$",),
         63,
-        "lower-case letters, digits and '-', with a letter or digit at both ends",
+        "may hold only lower-case letters, digits and '-', with a letter or digit at both ends",
     ),
     "dns-1035-label": Form(
         ("^[a-z](?:[-a-z0-9]*[a-z0-9])?$",),
         63,
-        "lower-case letters, digits and '-', with a letter first and a letter or digit last",
+        "may hold only lower-case letters, digits and '-', with a letter first and a letter or digit last",
     ),
     "dns-subdomain": Form(
         (f"^{_SUBDOMAIN}$",),
         253,
-        "lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each part",
+        "may hold only lower-case letters, digits, '-' and '.', each part with a letter or digit at its ends",
     ),
     "dns-name": Form(
         (rf"^{_SUBDOMAIN}\.?$",),
         254,
-        "lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each part",
+        "may hold only lower-case letters, digits, '-' and '.', each part with a letter or digit at its ends",
     ),
     "dns-search": Form(
         (r"^(?:\.|[_a-z0-9](?:[-_a-z0-9]*[_a-z0-9])?(?:\.[_a-z0-9](?:[-_a-z0-9]*[_a-z0-9])?)*\.?)$",),
         254,
-        "a domain name of lower-case letters, digits, '-', '_' and '.'",
+        "must be a domain name of lower-case letters, digits, '-', '_' and '.'",
     ),
     "label-value": Form(
         (f"^(?:{_NAME_PART})?$",),
         63,
-        "letters, digits, '-', '_' and '.', with a letter or digit at both ends",
+        "may hold only letters, digits, '-', '_' and '.', with a letter or digit at both ends",
         shortest=0,
     ),
     "qualified-name": Form(
         (f"^(?:{_SUBDOMAIN}/)?{_NAME_PART}$", _SHORT_PREFIX),
         317,
-        "letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
+        "may hold only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
     ),
     "annotation-key": Form(
         (
@@ -76,52 +77,52 @@ FORMS: dict[str, Form] = {
             _SHORT_PREFIX,
         ),
         317,
-        "letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
+        "may hold only letters, digits, '-', '_' and '.' (at most 63), after an optional DNS name and '/'",
     ),
     "env-name": Form(
         (r"^[-._a-zA-Z][-._a-zA-Z0-9]*$", r"^(?:[^.]|\.[^.])"),
         1_000_000,
-        "letters, digits, '-', '_' and '.', not a digit first (Kubernetes before 1.32)",
+        "may hold only letters, digits, '-', '_' and '.', not a digit first (Kubernetes before 1.32)",
     ),
-    "relaxed-env-name": Form(("^[ -<>-~]+$",), 1_000_000, "printable ASCII without '='"),
+    "relaxed-env-name": Form(("^[ -<>-~]+$",), 1_000_000, "may hold only printable ASCII without '='"),
     "data-key": Form(
         (r"^[-._a-zA-Z0-9]+$", r"^(?:[^.]|\.[^.])"),
         253,
-        "letters, digits, '-', '_' and '.', and neither '.' nor '..' at its start alone",
+        "may hold only letters, digits, '-', '_' and '.', and may not be '.' or begin with '..'",
     ),
     "port-name": Form(
         ("^[a-z0-9]+(?:-[a-z0-9]+)*$", "[a-z]"),
         15,
-        "lower-case letters, digits and single '-' between them, with at least one letter",
+        "may hold only lower-case letters, digits and single '-' between them, with at least one letter",
     ),
     "sysctl": Form(
         (rf"^(?:{_SYSCTL_PART}[./])*{_SYSCTL_PART}$",),
         253,
-        "lower-case letters, digits, '-' and '_' in parts divided by '.' or '/'",
+        "may hold only lower-case letters, digits, '-' and '_' in parts divided by '.' or '/'",
     ),
-    "header-name": Form(("^[-A-Za-z0-9]+$",), 1_000_000, "letters, digits and '-'"),
+    "header-name": Form(("^[-A-Za-z0-9]+$",), 1_000_000, "may hold only letters, digits and '-'"),
     "quantity": Form(
         (rf"^{_SPACE}*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+){_SUFFIX}?{_SPACE}*$",),
         1_000_000,
-        "a number with an optional suffix such as m, k, M, G, Ki, Mi or Gi",
+        "must be a number with an optional suffix such as m, k, M, G, Ki, Mi or Gi",
     ),
     "time": Form(
         (
             r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$",
         ),
         64,
-        "a time such as 2024-05-01T12:00:00Z",
+        "must be a time such as 2024-05-01T12:00:00Z",
     ),
     "trimmed": Form(
-        (r"^[^ \t\r\n](?:[\s\S]*[^ \t\r\n])?$",), 1_000_000, "text without space at its start or end"
+        (r"^[^ \t\r\n](?:[\s\S]*[^ \t\r\n])?$",), 1_000_000, "must be text without space at its start or end"
     ),
     "relative-path": Form(
-        ("^[^/]", f"^{_STEP}(?:/{_STEP})*$"), 1_000_000, "a relative path without '..' as a step"
+        ("^[^/]", f"^{_STEP}(?:/{_STEP})*$"), 1_000_000, "must be a relative path without '..' as a step"
     ),
     "file-path": Form(
         (r"^(?:[^/.]|\.[^.]|\.$)", f"^{_STEP}(?:/{_STEP})*$"),
         1_000_000,
-        "a relative path without '..' as a step or at its start",
+        "must be a relative path without '..' as a step or at its start",
     ),
 }
 
@@ -145,7 +146,7 @@ def fault(form: str, text: str) -> str:
         return f"has {len(text)} characters; at most {wanted.longest} are allowed"
     if fits(form, text):
         return ""
-    return f"may hold only {wanted.wants}"
+    return wanted.wants
 
 
 def shown(value: object) -> str:

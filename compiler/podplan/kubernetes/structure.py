@@ -195,7 +195,7 @@ def nearest(word: str, choices: list[str]) -> str:
     from difflib import get_close_matches
 
     folded = {choice.lower(): choice for choice in choices}
-    found = get_close_matches(word.lower(), list(folded), 1, 0.7)
+    found = get_close_matches(word.lower(), list(folded), 1, 0.65)
     return folded[found[0]] if found else ""
 
 

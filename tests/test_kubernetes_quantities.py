@@ -1,0 +1,102 @@
+"""Quantities are exact, and wrong ones are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from podplan.kubernetes import names, quantities
+from podplan.kubernetes.quantities import ONE, parse
+
+
+@pytest.mark.parametrize(
+    ("written", "units"),
+    [
+        ("0", 0),
+        ("1", ONE),
+        (1, ONE),
+        (0.5, ONE // 2),
+        (1e3, 1000 * ONE),
+        ("500m", ONE // 2),
+        ("0.1", ONE // 10),
+        (".5", ONE // 2),
+        ("5.", 5 * ONE),
+        ("+1", ONE),
+        ("-1.5", -ONE * 3 // 2),
+        ("1n", 1),
+        ("0.1n", 1),
+        ("-0.1n", -1),
+        ("1u", 1000),
+        ("1k", 1000 * ONE),
+        ("1Ki", 1024 * ONE),
+        ("1.5Gi", 3 * 2**29 * ONE),
+        ("1E", 10**18 * ONE),
+        ("1e3", 1000 * ONE),
+        ("1E3", 1000 * ONE),
+        ("1e-3", ONE // 1000),
+        ("12e6", 12_000_000 * ONE),
+        ("9007199254740993", 9007199254740993 * ONE),
+        (" 1Gi\n", 2**30 * ONE),
+    ],
+)
+def test_read(written: object, units: int) -> None:
+    assert parse(written) == units
+    assert not isinstance(written, str) or names.fits("quantity", written)
+
+
+@pytest.mark.parametrize(
+    "written", ["", ".", "-", "1GB", "1 Gi", "Gi", "1ki", "1K", "0x10", "1e", "1_000", "١"]
+)
+def test_not_a_quantity(written: str) -> None:
+    assert parse(written) is None
+    assert not names.fits("quantity", written)
+
+
+@pytest.mark.parametrize("written", [None, True, [], {}, float("nan"), float("inf")])
+def test_not_a_quantity_by_type(written: object) -> None:
+    assert parse(written) is None
+
+
+def test_huge_exponents_cost_nothing() -> None:
+    assert parse("1e999999999999") == 10**64 * ONE
+    assert parse("1e-999999999999") == 1
+    assert parse("9" * 10_000) is None
+
+
+def test_whole() -> None:
+    assert quantities.is_whole(8 * ONE)
+    assert not quantities.is_whole(ONE // 2)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "fault"),
+    [
+        ("dns-label", "worker-0", ""),
+        ("dns-label", "x" * 64, "has 64 characters; at most 63 are allowed"),
+        (
+            "dns-label",
+            "a\n",
+            "may hold only lower-case letters, digits and '-', with a letter or digit at both ends",
+        ),
+        ("dns-label", "", "is empty"),
+        ("qualified-name", "example.com/" + "x" * 63, ""),
+        ("label-value", "", ""),
+        ("time", "2024-05-01T12:00:00Z", ""),
+        ("time", "2024-05-01", "must be a time such as 2024-05-01T12:00:00Z"),
+    ],
+)
+def test_forms(form: str, text: str, fault: str) -> None:
+    assert names.fault(form, text) == fault
+    assert names.fits(form, text) == (not fault)
+
+
+def test_the_parts_of_a_qualified_name_have_their_own_bounds() -> None:
+    assert not names.fits("qualified-name", "example.com/" + "x" * 64)
+    assert not names.fits("qualified-name", "a." * 127 + "/x")
+    assert not names.fits("qualified-name", "x" * 254 + "/x")
+    assert names.fits("qualified-name", "x" * 253 + "/x")
+
+
+def test_values_in_messages_are_cut_and_printable() -> None:
+    assert names.shown("a\nb") == '"a\\nb"'
+    assert names.shown("x" * 100) == '"' + "x" * 60 + '…"'
+    assert names.shown(True) == "true"

@@ -1,0 +1,258 @@
+"""The schemas, the walk that explains them, and data of any shape."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+
+from podplan import bundled, kubernetes
+from podplan.findings import Problem
+from podplan.kubernetes import names, schemas, structure
+
+ROOT = File(__file__).parents[1]
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "p"},
+    "spec": {"containers": [{"name": "c", "image": "busybox"}]},
+}
+JUNK: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "x",
+    "\ud800",
+    "a/b",
+    [],
+    {},
+    [None],
+    {"x": None},
+    {1: 2},
+]
+
+
+def objects() -> list[dict[str, Any]]:
+    with gzip.open(ROOT / "fixtures" / "kubernetes" / "verdicts.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["object"] for line in lines]
+
+
+def lines() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    text = bundled.read("schemas", "kubernetes", "definitions.tsv")
+    for line in text.splitlines():
+        name, spans, schema = line.split("\t")
+        yield name, spans, json.loads(schema)
+
+
+def nested(value: Any) -> Iterator[Any]:
+    yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from nested(inner)
+
+
+@pytest.mark.parametrize("version", kubernetes.versions())
+def test_every_reference_of_a_version_leads_somewhere(version: str) -> None:
+    for name in ("Pod", "Service", "ConfigMap", "Secret", "PodTemplateSpec", "EnvVar", "ListMeta"):
+        schemas.validator(name, version)
+        for part in nested(schemas.definition(name, version)):
+            if isinstance(part, dict) and isinstance(part.get("$ref"), str):
+                assert schemas.resolve(part, version)
+
+
+def test_the_file_is_sorted_and_has_each_version_once() -> None:
+    rows = [(name, spans) for name, spans, _ in lines()]
+    assert [name for name, _ in rows] == sorted(name for name, _ in rows)
+    assert {f"1.{minor}" for _, spans in rows for span in spans.split(",") for minor in span.split("-")} <= {
+        *kubernetes.versions()
+    }
+    assert all(schemas.definition("Pod", version) for version in kubernetes.versions())
+
+
+def test_the_schemas_hold_the_forms_as_they_are_now() -> None:
+    for name, _, schema in lines():
+        for part in nested(schema):
+            if isinstance(part, dict) and "x-form" in part:
+                form = names.FORMS[part["x-form"]]
+                spelt = [part["pattern"], *(inner["pattern"] for inner in part.get("allOf", ()))]
+                assert [text.removeprefix("^$|") for text in spelt] == list(form.patterns), name
+
+
+@pytest.mark.parametrize("version", ["1.24", "1.36", "1.37"])
+def test_the_walk_finds_fault_exactly_where_the_validator_does(version: str) -> None:
+    for obj in objects():
+        kind = obj["kind"]
+        data = structure.without_nulls(schemas.definition(kind, version), obj, version)
+        explained = list(structure.explain(schemas.definition(kind, version), data, version))
+        assert schemas.is_valid(kind, data, version) == (not explained), explained
+
+
+def test_no_shape_of_data_raises() -> None:
+    dice = random.Random(7)
+    for obj in dice.sample(objects(), 600):
+        broken = copy.deepcopy(obj)
+        for _ in range(dice.randint(1, 4)):
+            holders = [part for part in nested(broken) if isinstance(part, dict | list) and part]
+            holder = dice.choice(holders)
+            key = dice.choice(list(holder)) if isinstance(holder, dict) else dice.randrange(len(holder))
+            holder[key] = copy.deepcopy(dice.choice(JUNK))
+            if isinstance(holder, dict) and dice.random() < 0.2:
+                holder[dice.choice(["", "x", "\ud800", 3])] = dice.choice(JUNK)
+        assert isinstance(kubernetes.check(broken), list)
+        assert isinstance(kubernetes.check_pod_template(broken.get("spec")), list)
+        assert isinstance(kubernetes.check_definition("ObjectMeta", broken.get("metadata")), list)
+
+
+def test_an_unknown_field_names_the_near_one() -> None:
+    pod = copy.deepcopy(POD)
+    pod["spec"]["containers"][0]["imagePullPolcy"] = "Always"
+    (problem,) = kubernetes.check(pod)
+    assert problem == Problem(
+        "SCHEMA001",
+        'unknown field "imagePullPolcy"; did you mean "imagePullPolicy"?',
+        ("spec", "containers", 0, "imagePullPolcy"),
+        on_key=True,
+    )
+
+
+def test_an_unknown_field_far_from_all_lists_the_known_ones() -> None:
+    (problem,) = kubernetes.check_definition("EnvVar", {"name": "A", "zzzz": 1})
+    assert problem.message == 'unknown field "zzzz"'
+    assert problem.help == "the fields of this place are: name, value, valueFrom"
+
+
+def test_a_wrong_type_says_how_to_mend_it_and_does_not_show_the_value() -> None:
+    (problem,) = kubernetes.check_definition("EnvVar", {"name": "PIN", "value": 4711})
+    assert problem == Problem(
+        "SCHEMA002", "value must be a string, not an integer", ("value",), help="put the value in quotes"
+    )
+
+
+def test_nulls_count_as_not_written() -> None:
+    pod = copy.deepcopy(POD)
+    pod["metadata"]["creationTimestamp"] = None
+    pod["metadata"]["labels"] = {"a": None}
+    pod["spec"]["containers"][0]["args"] = [None]
+    pod["spec"]["nodeSelector"] = None
+    assert kubernetes.check(pod) == []
+    pod["spec"]["containers"][0]["image"] = None
+    (problem,) = kubernetes.check(pod)
+    assert problem.message == 'required field "image" is missing in containers[0]'
+
+
+@pytest.mark.parametrize(
+    ("version", "field", "value"),
+    [
+        ("1.27", "restartPolicy", "Always"),
+        ("1.34", "restartPolicy", "OnFailure"),
+        ("1.26", "resizePolicy", [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]),
+        ("1.31", "env", [{"name": "1ST", "value": "x"}]),
+    ],
+)
+def test_what_a_later_version_brought(version: str, field: str, value: Any) -> None:
+    pod = copy.deepcopy(POD)
+    pod["spec"]["containers"][0][field] = value
+    assert kubernetes.check(pod, version)
+    assert kubernetes.check(pod, "1.37") == []
+
+
+def test_a_service_name_may_begin_with_a_digit_from_1_36_on() -> None:
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "0day"},
+        "spec": {"ports": [{"port": 80}]},
+    }
+    assert kubernetes.check(service, "1.36") == []
+    (problem,) = kubernetes.check(service, "1.35")
+    assert problem.path == ("metadata", "name")
+
+
+def test_an_unknown_version_names_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"no schemas for Kubernetes 1\.19; there are 1\.24, .*, 1\.37"):
+        kubernetes.check(POD, "1.19")
+
+
+def test_an_unknown_definition_is_a_key_error() -> None:
+    with pytest.raises(KeyError):
+        kubernetes.check_definition("Nonsense", {})
+
+
+def test_a_partial_template_may_leave_its_containers_to_a_controller() -> None:
+    empty: list[dict[str, Any]] = [{}, {"spec": {}}, {"spec": {"containers": []}}]
+    for template in empty:
+        assert kubernetes.check_pod_template(template)
+        assert kubernetes.check_pod_template(template, partial=True) == []
+    problems = kubernetes.check_pod_template({"spec": {"restartPolicy": "always"}}, partial=True)
+    assert [problem.path for problem in problems] == [("spec", "restartPolicy")]
+
+
+@pytest.mark.parametrize(
+    ("obj", "path", "message"),
+    [
+        ({"kind": "Pod"}, (), 'required field "apiVersion" is missing'),
+        ({"apiVersion": "v1"}, (), 'required field "kind" is missing'),
+        ({"apiVersion": "v2", "kind": "Pod"}, ("apiVersion",), 'apiVersion of a Pod is v1, not "v2"'),
+        ({"apiVersion": "v1", "kind": "pod"}, ("kind",), 'unknown kind "pod" of "v1"; did you mean "Pod"?'),
+        ({"apiVersion": [], "kind": {}}, ("kind",), "unknown kind a mapping of a list"),
+        ([], (), "the document must be a mapping, not a list"),
+    ],
+)
+def test_what_is_no_object_that_podplan_knows(obj: Any, path: tuple[Any, ...], message: str) -> None:
+    (problem,) = kubernetes.check(obj)
+    assert (problem.path, problem.message) == (path, message)
+
+
+def test_the_objects_of_the_platform() -> None:
+    group = {
+        "apiVersion": "scheduler.tensorstack.dev/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "g", "labels": {"a": "b"}},
+        "spec": {"minMember": 5, "priority": 10, "queue": "default"},
+    }
+    board = {
+        "apiVersion": "tensorstack.dev/v1beta1",
+        "kind": "TensorBoard",
+        "metadata": {"name": "b"},
+        "spec": {
+            "logDir": {"pvc": [{"name": "logs", "subPath": ["run"]}]},
+            "resources": {"limits": {"cpu": 1}},
+        },
+    }
+    assert kubernetes.check(group) == []
+    assert kubernetes.check(board) == []
+    group["spec"] = {"minMember": "5", "priority": 101, "que": "x"}
+    assert [problem.path[1:] for problem in kubernetes.check(group)] == [
+        ("minMember",),
+        ("priority",),
+        ("que",),
+    ]
+    board["metadata"] = {"name": "B", "labels": {"a": "-"}}
+    assert {problem.path[1:] for problem in kubernetes.check(board)} == {("labels", "a"), ("name",)}
+
+
+def test_a_valid_pod_loads_neither_jsonschema_nor_what_explains() -> None:
+    code = (
+        "import sys; from podplan import kubernetes; "
+        f"assert kubernetes.check({POD!r}) == []; "
+        "print([m for m in ('jsonschema', 'difflib', 'dataclasses', 'yaml') if m in sys.modules])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(ROOT / "compiler")},
+    )
+    assert run.stdout.strip() == "[]"
