@@ -57,6 +57,9 @@ def _combined(matrix: Cursor, problems: Problems) -> list[Instance]:
     def refuse(rule: str, message: str, place: Cursor, on_key: bool = False) -> None:
         problems.append((place.doc, Problem(rule, message, place.path, on_key)))
 
+    if not matrix.get("axes").exists:
+        refuse("PROF011", "a matrix needs axes; write axes: {name: [values]}", matrix, True)
+        return []
     axes = _axes(matrix.get("axes"), refuse)
     if problems:
         return []

@@ -97,10 +97,10 @@ def _map(base: Cursor, over: Cursor, problems: Problems, strict: bool, area: Are
         if key not in over.value:
             result[key] = kept(base.get(key))
         else:
-            _put(result, key, base.get(key), over.get(key), problems, strict, area.below(key))
+            _put(result, key, base.get(key), over.get(key), problems, strict, area)
     for key in over.value:
         if key not in before:
-            _put(result, key, base.get(key), over.get(key), problems, strict, area.below(key))
+            _put(result, key, base.get(key), over.get(key), problems, strict, area)
     if not base.exists:
         return at(over, result)
     # Whatever is missing from the map is best added where the map belongs: an overlay is only a difference.
@@ -117,7 +117,7 @@ def _put(
     area: Area,
 ) -> None:
     if over.exists:
-        result[key] = merge(base, over, problems, strict=strict, area=area)
+        result[key] = merge(base, over, problems, strict=strict, area=area.below(key))
     elif area.keeps_nulls or (not strict and not base.exists):
         result[key] = at(over, None, over=(base,))
     elif not base.exists:

@@ -180,8 +180,8 @@ def _instances(
     problems: Problems = []
     params = declared(doc, problems)
     found = instances(doc, problems)
-    spec = doc.data["spec"]
-    heavy = sum(weight(spec.get(key), plan) for key, plan in plans.items()) * len(found)
+    parts = {**doc.data["spec"], "": doc.data.get("metadata")}
+    heavy = sum(weight(parts[key], plan) for key, plan in plans.items()) * len(found)
     if heavy > MAX_INSTANCE_NODES or len(found) > left:
         message = (
             f"the matrix makes {len(found)} instances, too many for a profile of this size; use fewer values"

@@ -1,0 +1,97 @@
+"""Profiles written in tests: from text to documents, and through resolution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from podplan.findings import Problem
+from podplan.profile.resolve import Resolution, resolve
+from podplan.provenance import Doc, Path, trace
+from podplan.source import read
+
+HEAD = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: resnet}\nspec:\n"
+BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
+
+
+def doc(text: str, file: str = "profile.yaml") -> Doc:
+    """The document of a file with ``text``."""
+    source = read(text.encode(), file)
+    assert not source.faults
+    return Doc(file, source.documents[0].data, source=source.documents[0])
+
+
+def profile(spec: str, head: str = HEAD) -> str:
+    """The text of a profile whose spec is ``spec``, indented by two spaces."""
+    return head + "".join(f"  {line}\n" for line in spec.strip("\n").splitlines())
+
+
+def run(
+    text: str,
+    *,
+    bases: Mapping[str, str] | None = None,
+    environments: Literal["all"] | tuple[str, ...] | None = None,
+    sets: Mapping[str, str] | None = None,
+    inventory: Doc | None = None,
+) -> Resolution:
+    """The resolution of the profile ``text``; ``bases`` are the texts of files by name."""
+    files = bases or {}
+
+    def load(reference: str, _: Doc) -> Doc | Problem:
+        if reference in files:
+            return doc(files[reference], reference)
+        return Problem("PROF002", f'there is no file "{reference}"')
+
+    return resolve(doc(text), load=load, inventory=inventory, environments=environments, sets=sets or {})
+
+
+def one(text: str, **more: Any) -> Doc:
+    """The only variant of a profile without problems."""
+    result = run(text, **more)
+    assert result.problems == ()
+    (variant,) = result.variants
+    return variant.doc
+
+
+def spec(text: str, **more: Any) -> Any:
+    """The resolved spec of a profile with one variant and no problems."""
+    return one(text, **more).data["spec"]
+
+
+def faults(text: str, **more: Any) -> list[tuple[str, int]]:
+    """The rule and the line of each problem."""
+    return [(problem.rule, line(document, problem)) for document, problem in run(text, **more).problems]
+
+
+def messages(text: str, **more: Any) -> str:
+    """The sentences of all problems."""
+    return "\n".join(problem.message for _, problem in run(text, **more).problems)
+
+
+def line(document: Doc, problem: Problem) -> int:
+    """The line of the file that a problem leads to."""
+    last = trace(document, problem.path)[-1]
+    assert last.doc.source is not None
+    return last.doc.source.span(last.path, problem.on_key).line
+
+
+def came_from(document: Doc, path: Path) -> str:
+    """``file:line`` that gave a value, or the flag."""
+    last = trace(document, path)[-1]
+    if last.doc.source is not None:
+        return f"{last.doc.source.file}:{last.doc.source.span(last.path).line}"
+    assert last.origin is not None
+    assert last.origin.flag is not None
+    return last.origin.flag.name
+
+
+def paths(value: Any, path: Path = ()) -> list[Path]:
+    """Every path of plain data."""
+    result: list[Path] = [path]
+    if isinstance(value, dict):
+        for key, below in value.items():
+            result += paths(below, (*path, key))
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            result += paths(below, (*path, index))
+    return result
