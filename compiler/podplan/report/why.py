@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from podplan.findings import pointer
 from podplan.provenance import Doc, Origin, Path, Place, Step, trace
 from podplan.selecting import show
 
-MAX_SHOWN = 200
+MAX_SHOWN = 100
 MASKED = "(not shown: secret)"
 
 
 def as_text(doc: Doc, path: Path) -> str:
     """The chain from the value at ``path`` back to its source, one step a block."""
     lines: list[str] = []
-    for number, step in enumerate(trace(doc, path)):
+    steps = trace(doc, path)
+    told = [step for step, after in pairwise(steps) if not _says_nothing(step, after)] + steps[-1:]
+    for number, step in enumerate(told):
         lead = "" if number == 0 else "  from "
         lines.append(f"{lead}{_where(step.doc, step.path)}")
         indent = "         " if number else "    "
@@ -25,6 +28,14 @@ def as_text(doc: Doc, path: Path) -> str:
         if step.origin is not None:
             lines += [indent + note for note in _notes(step.origin)]
     return "\n".join(lines) + "\n"
+
+
+def _says_nothing(step: Step, after: Step) -> bool:
+    """Whether a step only hands on what stands at the same path of the next one."""
+    if step.origin is None or _notes(step.origin) or step.path != after.path:
+        return False
+    value = _at(step.doc.data, step.path)
+    return isinstance(value, dict | list) or value == _at(after.doc.data, after.path)
 
 
 def as_json(doc: Doc, path: Path) -> str:
