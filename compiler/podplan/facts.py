@@ -34,7 +34,6 @@ GENERATED_NAME = Fact(
     "the API server adds five random characters to generateName; xxxxx stands for them",
     "documented",
     "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
-    "xxxxx",
 )
 OWNER_REFERENCE = Fact(
     "pod.owner-reference",
@@ -142,7 +141,6 @@ REPLICAS = Fact(
     "a replica type without a number has one replica",
     "documented",
     "t9k-semantics §4.1, API reference: ReplicaSpec.replicas",
-    1,
 )
 DEBUG = Fact(
     "debug.command",
@@ -271,7 +269,6 @@ SSH_KEY_PLACEHOLDER = Fact(
     "the keys are made when the job is created; this text stands for them",
     "assumed",
     "t9k-semantics §8.3",
-    "placeholder written by podplan, not a key\n",
 )
 SSH_CLIENT = Fact(
     "ssh.client-config",

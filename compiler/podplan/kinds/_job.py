@@ -8,6 +8,8 @@ from podplan import facts
 from podplan.groups import UID_FLAG, Options
 from podplan.provenance import Cursor, Fact, Marked, Why, at, copied
 
+GENERATED = "xxxxx"  # the five characters that the API server adds to generateName
+
 
 class Job(NamedTuple):
     """A CR with what all its children share.
@@ -56,7 +58,7 @@ def _name(metadata: Cursor) -> tuple[str, tuple[Why, ...]]:
     name, prefix = metadata.get("name"), metadata.get("generateName")
     if name.value or not prefix.exists:
         return str(name.otherwise("")), (name,)
-    return f"{prefix.value}{facts.GENERATED_NAME.value}", (prefix, facts.GENERATED_NAME)
+    return f"{prefix.value}{GENERATED}", (prefix, facts.GENERATED_NAME)
 
 
 def name_of(job: Job) -> Marked:
@@ -88,7 +90,7 @@ def role(where: Cursor, type_: str) -> Role:
     """The role that an entry with ``replicas`` and ``template`` describes."""
     replicas = where.get("replicas")
     counted: tuple[Why, ...] = (replicas,) if replicas.exists else (facts.REPLICAS, where)
-    return Role(type_, where, replicas.otherwise(facts.REPLICAS.value), counted, where.get("template"))
+    return Role(type_, where, replicas.otherwise(1), counted, where.get("template"))
 
 
 def paused(job: Job) -> bool:

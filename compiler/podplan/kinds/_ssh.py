@@ -14,12 +14,13 @@ from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, at, 
 KEYS = "ssh-keys"
 FILES = "job-files"
 HOSTFILE = "hostfile"
+PLACEHOLDER = "placeholder written by podplan, not a key\n"
 
 
 def secret(job: Job) -> Group:
     """The Secret with the keys of the job and the settings of the ssh client; no real key is in it."""
-    key, client = job.options.fact(facts.SSH_KEY_PLACEHOLDER), job.options.fact(facts.SSH_CLIENT)
-    port = job.options.fact(facts.SSH_PORT)
+    key = at((facts.SSH_KEY_PLACEHOLDER, job.spec), _encoded(PLACEHOLDER))
+    client, port = job.options.fact(facts.SSH_CLIENT), job.options.fact(facts.SSH_PORT)
     settings = f"{client.value}  Port {port.value}\n"
     tree = at(
         (job.spec, facts.SSH_SECRET),
@@ -29,8 +30,8 @@ def secret(job: Job) -> Group:
             "metadata": metadata(job, _secret_name(job), labels=job_labels(job)),
             "type": "kubernetes.io/ssh-auth",
             "data": {
-                "ssh-privatekey": at((key, job.spec), _encoded(key.value)),
-                "ssh-publickey": at((key, job.spec), _encoded(key.value)),
+                "ssh-privatekey": key,
+                "ssh-publickey": key,
                 "config": at((client, job.spec), _encoded(settings)),
             },
         },

@@ -1,0 +1,118 @@
+"""CRs in tests, and what becomes of them: from text or data to lowered objects, written out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from podplan.groups import Group, Options, expand
+from podplan.kinds import lower_cr
+from podplan.provenance import Doc, Fact, Path, Step, trace
+from podplan.source import read
+
+API_VERSION = "batch.tensorstack.dev/v1beta1"
+FILE = "cr.yaml"
+Object = dict[str, Any]
+
+
+def job(kind: str, spec: str, name: str = "bert", **metadata: Any) -> Object:
+    """A CR whose spec is the YAML text ``spec``."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": kind,
+        "metadata": {"name": name, **metadata},
+        "spec": yaml.safe_load(spec),
+    }
+
+
+def document(cr: Object) -> Doc:
+    """The document of a file that holds ``cr``."""
+    text = json.dumps(cr, indent=1, ensure_ascii=False)
+    source = read(text.encode(), FILE)
+    assert not source.faults
+    assert source.documents[0].data == cr
+    return Doc(FILE, source.documents[0].data, source=source.documents[0])
+
+
+def lower(cr: Object, **options: Any) -> list[Group]:
+    """The groups that a CR is lowered to."""
+    return lower_cr(document(cr), Options(**options))
+
+
+class Lowered(dict[tuple[str, str], Object]):
+    """All lowered objects in full, by kind and name."""
+
+    def of(self, kind: str) -> dict[str, Object]:
+        return {name: found for (of_kind, name), found in self.items() if of_kind == kind}
+
+    def pod(self, name: str) -> Object:
+        return self["Pod", name]
+
+    def container(self, pod: str, index: int = 0) -> Object:
+        found: Object = self["Pod", pod]["spec"]["containers"][index]
+        return found
+
+
+def written_out(groups: list[Group]) -> Lowered:
+    """The objects of all groups; a name that is there twice is an error of the test's."""
+    lowered = Lowered()
+    for group in groups:
+        for found in expand(group):
+            key = (found["kind"], found["metadata"]["name"])
+            assert key not in lowered
+            lowered[key] = found
+    return lowered
+
+
+def objects(cr: Object, **options: Any) -> Lowered:
+    return written_out(lower(cr, **options))
+
+
+def names(cr: Object, **options: Any) -> list[str]:
+    """What a CR is lowered to, as KIND/NAME in order."""
+    return [f"{kind}/{name}" for kind, name in objects(cr, **options)]
+
+
+def environment(container: Object) -> dict[str, Any]:
+    """The plain variables of a container; of one that is there twice, the last, as in Kubernetes."""
+    return {entry["name"]: entry.get("value") for entry in container.get("env", [])}
+
+
+def parts(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Every part of a document with its path, containers included."""
+    yield path, data
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in entries:
+        yield from parts(value, (*path, key))
+
+
+def group_of(groups: list[Group], kind: str, role: str = "") -> Group:
+    """The first group of a kind (and of a replica type)."""
+    return next(g for g in groups if g.doc.data["kind"] == kind and role in ("", g.role))
+
+
+def facts_on(group: Group, path: Path) -> list[str]:
+    """The ids of the facts on the way from a part of a lowered object back to the file."""
+    return [step.origin.fact.id for step in trace(group.doc, path) if step.origin and step.origin.fact]
+
+
+def fact_at(group: Group, path: Path) -> Fact | None:
+    """The fact by which a part of a lowered object is what it is."""
+    origin = trace(group.doc, path)[0].origin
+    assert origin is not None
+    return origin.fact
+
+
+def end(group: Group, path: Path) -> Step:
+    """Where the way back from a part of a lowered object ends."""
+    return trace(group.doc, path)[-1]
+
+
+def lost(group: Group, path: Path) -> list[Path]:
+    """The places in the CR whose values lost to a part of a lowered object."""
+    origin = trace(group.doc, path)[0].origin
+    assert origin is not None
+    return [place.path for place in origin.overrides]
