@@ -86,9 +86,7 @@ def test_messages_are_one_sentence_for_people() -> None:
             assert problem.message
             assert not problem.message.endswith(".")
             assert "\n" not in problem.message
-            assert not re.search(r"\b(None|True|False)\b|['\"]{2}|<class", problem.message) or "None" in str(
-                case
-            )
+            assert not re.search(r"\b(True|False)\b|<class|\{'|\['", problem.message)
 
 
 def test_no_message_shows_what_a_secret_holds() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path as File
 from typing import Any
 
 import pytest
+import yaml
 
 from podplan import bundled, kubernetes
 from podplan.findings import Problem
@@ -156,6 +157,7 @@ def test_nulls_count_as_not_written() -> None:
     [
         ("1.27", "restartPolicy", "Always"),
         ("1.34", "restartPolicy", "OnFailure"),
+        ("1.34", "restartPolicy", "Always"),
         ("1.26", "resizePolicy", [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]),
         ("1.31", "env", [{"name": "1ST", "value": "x"}]),
     ],
@@ -165,6 +167,14 @@ def test_what_a_later_version_brought(version: str, field: str, value: Any) -> N
     pod["spec"]["containers"][0][field] = value
     assert kubernetes.check(pod, version)
     assert kubernetes.check(pod, "1.37") == []
+
+
+def test_what_kubectl_get_shows_is_accepted() -> None:
+    for document in yaml.safe_load_all(
+        (ROOT / "fixtures" / "kubernetes" / "running.yaml").read_text("utf-8")
+    ):
+        for version in ("1.32", "1.36", "1.37"):
+            assert kubernetes.check(document, version) == []
 
 
 def test_a_service_name_may_begin_with_a_digit_from_1_36_on() -> None:

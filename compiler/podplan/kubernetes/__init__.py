@@ -66,7 +66,8 @@ def check_pod_template(
 
     ``partial`` allows a template without containers, for one that a controller completes.
     """
-    found = _checked("PodTemplateSpec", template, version, _template)
+    minor = schemas.minor(version)
+    found = _checked("PodTemplateSpec", template, version, lambda data: _template(data, minor))
     if partial:
         return [problem for problem in found if not _lacks_containers(problem)]
     return found
@@ -77,7 +78,8 @@ def check_definition(name: str, value: object, version: str = DEFAULT_VERSION) -
 
     Raises ValueError for an unknown version and KeyError for a definition that it does not have.
     """
-    return _checked(name, value, version, lambda data: _definition(name, data))
+    minor = schemas.minor(version)
+    return _checked(name, value, version, lambda data: _definition(name, data, minor))
 
 
 def _checked(name: str, value: object, version: str, rules: Any) -> list[Problem]:
@@ -106,7 +108,7 @@ def _core(kind: str, obj: dict[str, Any], minor: int) -> Iterator[Problem]:
     if kind == "Pod" and isinstance(spec, dict):
         from podplan.kubernetes import pods
 
-        yield from pods.check(spec, ("spec",))
+        yield from pods.check(spec, ("spec",), minor)
     elif kind == "Service" and isinstance(spec, dict):
         from podplan.kubernetes import services
 
@@ -117,16 +119,16 @@ def _core(kind: str, obj: dict[str, Any], minor: int) -> Iterator[Problem]:
         yield from stored.config_map(obj) if kind == "ConfigMap" else stored.secret(obj)
 
 
-def _template(template: dict[str, Any]) -> Iterator[Problem]:
+def _template(template: dict[str, Any], minor: int) -> Iterator[Problem]:
     from podplan.kubernetes import metadata, pods
 
     if isinstance(template.get("metadata"), dict):
         yield from metadata.check(template["metadata"], ("metadata",))
     if isinstance(template.get("spec"), dict):
-        yield from pods.check(template["spec"], ("spec",))
+        yield from pods.check(template["spec"], ("spec",), minor)
 
 
-def _definition(name: str, value: dict[str, Any]) -> Iterator[Problem]:
+def _definition(name: str, value: dict[str, Any], minor: int) -> Iterator[Problem]:
     """The rules across fields that belong to a definition by itself."""
     from podplan.kubernetes import containers, environment, metadata, pods, resources, services
 
@@ -138,9 +140,9 @@ def _definition(name: str, value: dict[str, Any]) -> Iterator[Problem]:
     elif name == "ResourceRequirements":
         yield from resources.check(value, (), _claims(value))
     elif name == "PodSpec":
-        yield from pods.check(value, ())
+        yield from pods.check(value, (), minor)
     elif name == "PodTemplateSpec":
-        yield from _template(value)
+        yield from _template(value, minor)
     elif name == "ServiceSpec":
         yield from services.check(value, ())
     elif name == "ContainerPort":

@@ -12,10 +12,11 @@ from podplan.kubernetes.structure import label, nearest
 
 LISTS = ("initContainers", "containers")
 _DEFAULT_GRACE = 30
+_RESTART_POLICIES = 35  # KEP-5307: from 1.35 on every container may have one
 _RESTARTABLE_ONLY = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 
 
-def check(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
+def check(spec: dict[str, Any], path: Path, minor: int) -> Iterator[Problem]:
     """The problems of the containers of a PodSpec, each by itself and together."""
     volumes = {text(volume, "name"): volume for _, volume in entries(spec, "volumes")}
     claims = {text(claim, "name") for _, claim in entries(spec, "resourceClaims")}
@@ -28,6 +29,11 @@ def check(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield from _container(container, at, volumes, claims, _DEFAULT_GRACE if grace is None else grace)
             if field == "initContainers":
                 yield from _init_container(container, at)
+            elif "restartPolicy" in container and minor < _RESTART_POLICIES:
+                message = (
+                    f"only init containers have a restartPolicy of their own before 1.{_RESTART_POLICIES}"
+                )
+                yield Problem("SCHEMA009", message, (*at, "restartPolicy"))
     yield from _host_ports(spec, path)
 
 
@@ -152,7 +158,7 @@ def _init_container(container: dict[str, Any], path: Path) -> Iterator[Problem]:
     if container.get("restartPolicy") == "Always":
         return
     for field in _RESTARTABLE_ONLY:
-        if container.get(field):
+        if field in container:
             message = f"an init container has a {field} only with restartPolicy: Always"
             yield Problem("SCHEMA009", message, (*path, field))
 

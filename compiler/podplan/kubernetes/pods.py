@@ -13,10 +13,10 @@ MAX_SEARCH_DOMAINS = 32
 MAX_SEARCH_CHARACTERS = 2048
 
 
-def check(spec: dict[str, Any], path: Path) -> Iterator[Problem]:
-    """The problems of a PodSpec that its schema cannot tell."""
+def check(spec: dict[str, Any], path: Path, minor: int) -> Iterator[Problem]:
+    """The problems of a PodSpec that its schema cannot tell; ``minor`` is that of the Kubernetes version."""
     yield from volumes.check(spec, path)
-    yield from containers.check(spec, path)
+    yield from containers.check(spec, path, minor)
     yield from security.of_pod(spec, path)
     yield from scheduling.check(spec, path)
     yield from _dns(spec, path)

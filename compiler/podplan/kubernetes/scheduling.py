@@ -42,11 +42,18 @@ def _toleration(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
             yield Problem(
                 "SCHEMA006", message, (*path, "operator"), related=(((*path, "value"), "the value"),)
             )
+    elif operator in ("Lt", "Gt") and not _is_integer(value):
+        message = f"operator {operator} compares integers; value is {names.shown(value)}"
+        yield Problem("SCHEMA006", message, (*path, "operator"), related=(((*path, "value"), "the value"),))
     if "tolerationSeconds" in toleration and toleration.get("effect") != "NoExecute":
         related = (((*path, "tolerationSeconds"), "set here"),)
         yield Problem(
             "SCHEMA009", "tolerationSeconds needs effect: NoExecute", (*path, "effect"), related=related
         )
+
+
+def _is_integer(value: str) -> bool:
+    return value.removeprefix("-").isdecimal() and value.isascii() and len(value) < 20
 
 
 def _node_affinity(affinity: dict[str, Any], path: Path) -> Iterator[Problem]:
