@@ -62,6 +62,14 @@ def test_huge_exponents_cost_nothing() -> None:
     assert parse("9" * 10_000) is None
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("16GB", "16Gi"), ("1.5 gib", "1.5Gi"), ("512mb", "512Mi"), ("1K", "1Ki"), ("lots", ""), ("B", "")],
+)
+def test_what_another_notation_means(written: str, meant: str) -> None:
+    assert quantities.meant(written) == meant
+
+
 def test_whole() -> None:
     assert quantities.is_whole(8 * ONE)
     assert not quantities.is_whole(ONE // 2)

@@ -19,17 +19,20 @@ def check(metadata: dict[str, Any], path: Path, form: str = "", required: bool =
     if name and form:
         yield from named(name, form, (*path, "name"))
     elif prefix and form:
-        # The server adds five characters, so the prefix itself may end in "-" or ".".
-        yield from named(prefix.rstrip("-.") or prefix, form, (*path, "generateName"))
+        # The server adds five characters, so the prefix itself may end in "-".
+        yield from named(prefix, form, (*path, "generateName"), prefix.rstrip("-") or prefix)
     elif required and not prefix and metadata.get("name", "") == "":
         yield missing("name", path)
     yield from _annotations(metadata, path)
     yield from _owners(metadata, path)
 
 
-def named(name: str, form: str, path: Path) -> Iterator[Problem]:
-    """The problem of a name that does not have ``form`` (a key of ``names.FORMS``)."""
-    fault = names.fault(form, name)
+def named(name: str, form: str, path: Path, looked_at: str = "") -> Iterator[Problem]:
+    """The problem of a name that does not have ``form`` (a key of ``names.FORMS``).
+
+    ``looked_at`` is the part of the name that must have it, when that is not the whole.
+    """
+    fault = names.fault(form, looked_at or name)
     if fault:
         rule = "SCHEMA005" if fault.startswith("has") else "SCHEMA006"
         yield Problem(rule, f"{path[-1]} {names.shown(name)} {fault}", path)

@@ -65,6 +65,9 @@ def port_reference(port: object, path: Path) -> Iterator[Problem]:
     if isinstance(port, int):
         if not 1 <= port <= 65535:
             yield Problem("SCHEMA005", f"{path[-1]} must be between 1 and 65535, not {port}", path)
+    elif isinstance(port, str) and port.isdecimal():
+        message = f"{path[-1]} {names.shown(port)} is text, and no port can have that name"
+        yield Problem("SCHEMA006", message, path, help="take the quotes away")
     elif isinstance(port, str):
         fault = names.fault("port-name", port)
         if fault:

@@ -26,6 +26,12 @@ def parse(value: object) -> int | None:
     return value * ONE if isinstance(value, int) else _parse(repr(value))
 
 
+def meant(text: str) -> str:
+    """The quantity that a text in another notation probably means ("16GB" is "16Gi"), or ""."""
+    found = re.match(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgtpe])(i?)b?\s*\Z", text, re.IGNORECASE | re.ASCII)
+    return f"{found[1]}{found[2].upper()}i" if found else ""
+
+
 def is_whole(units: int) -> bool:
     """Whether a parsed quantity is an integer."""
     return units % ONE == 0

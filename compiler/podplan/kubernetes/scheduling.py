@@ -32,7 +32,7 @@ def _toleration(toleration: dict[str, Any], path: Path) -> Iterator[Problem]:
         message = "a toleration without a key needs operator: Exists"
         yield Problem("SCHEMA009", message, (*path, "operator"))
     if operator == "Exists" and value:
-        message = f"operator Exists takes no value, not {names.shown(value)}"
+        message = f"operator Exists takes no value; it has {names.shown(value)}"
         yield Problem("SCHEMA009", message, (*path, "operator"), related=(((*path, "value"), "the value"),))
     elif operator in ("", "Equal") and value:
         fault = names.fault("label-value", value)

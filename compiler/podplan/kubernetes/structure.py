@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from podplan.findings import Path, Problem
-from podplan.kubernetes import names
+from podplan.kubernetes import names, quantities
 from podplan.kubernetes.schemas import Schema, resolve
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -96,8 +96,10 @@ def _form(schema: Schema, text: str, path: Path, *, on_key: bool = False) -> Ite
     fault = names.fault(form, text)
     if fault:
         what = f"key {names.shown(text)}" if on_key else f"{label(path)} {names.shown(text)}"
-        code = "SCHEMA005" if "at most" in fault and fault.startswith("has") else "SCHEMA006"
-        yield Problem(code, f"{what if text else label(path)} {fault}", path, on_key=on_key)
+        code = "SCHEMA005" if fault.startswith("has") else "SCHEMA006"
+        meant = quantities.meant(text) if form == "quantity" else ""
+        hint = f'; did you mean "{meant}"?' if meant else ""
+        yield Problem(code, f"{what if text else label(path)} {fault}{hint}", path, on_key=on_key)
 
 
 def _has_type(schema: Schema, value: object) -> bool:
