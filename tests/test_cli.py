@@ -301,7 +301,7 @@ def test_rendered_files_are_compared_with_what_their_source_renders(folder: Path
     rendered.write_text(rendered.read_text().replace("replicas: 4", "replicas: 5"))
     run = podplan("check", "--format", "concise", "out", cwd=folder)
     assert run.code == 1
-    assert "resnet.yaml:11:15: error GIT001 job.yaml renders something else now" in run.out
+    assert "resnet.yaml:9:15: error GIT001 job.yaml renders something else now" in run.out
     (folder / "job.yaml").unlink()
     run = podplan("check", "--format", "concise", "out", cwd=folder)
     assert "job.yaml, which this was rendered from, is not there" in run.out

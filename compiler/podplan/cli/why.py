@@ -68,7 +68,7 @@ def _first(docs: list[Doc], text: str) -> tuple[Doc, Path]:
 
 
 def _is(cr: Doc, kind: str, name: str) -> bool:
-    return cr.data.get("kind") == kind and cr.data.get("metadata", {}).get("name") == name
+    return bool(cr.data.get("kind") == kind and cr.data.get("metadata", {}).get("name") == name)
 
 
 def _has(group: Group, kind: str, name: str) -> bool:
