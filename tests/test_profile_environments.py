@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from podplan.provenance import trace
-
 from tests.profiles import came_from, faults, messages, one, profile, run
 
 TEXT = profile("""
@@ -10,7 +9,8 @@ replicas: 4
 env: {A: "1", B: "2"}
 roles: [{name: worker, hardware: big}]
 environments:
-  dev: {replicas: 1, env: {B: null}, namespace: dev, labels: {stage: dev}, roles: [{name: worker, hardware: small}]}
+  dev: {replicas: 1, env: {B: null}, namespace: dev, labels: {stage: dev},
+    roles: [{name: worker, hardware: small}]}
   prod: {image: b, schedule: {queue: prod}}
 """)
 
@@ -30,7 +30,7 @@ def test_an_overlay_changes_the_spec_and_the_metadata() -> None:
     }
     assert came_from(document, ("spec", "replicas")) == "profile.yaml:10"
     assert came_from(document, ("metadata", "labels", "stage")) == "profile.yaml:10"
-    assert came_from(document, ("spec", "roles", 0, "name")) == "profile.yaml:10"
+    assert came_from(document, ("spec", "roles", 0, "name")) == "profile.yaml:11"
     assert came_from(document, ("spec", "image")) == "profile.yaml:5"
 
 
@@ -80,9 +80,7 @@ def test_faults_in_the_overlay_itself() -> None:
 
 
 def test_the_order_is_base_self_environment_flag() -> None:
-    bases = {
-        "b.yaml": "apiVersion: podplan/v1\nkind: JobProfileBase\nspec: {replicas: 1, environments: {e: {replicas: 3}}}\n"
-    }
+    bases = {"b.yaml": "kind: JobProfileBase\nspec: {replicas: 1, environments: {e: {replicas: 3}}}\n"}
     text = profile("extends: [b.yaml]\nreplicas: 2")
     assert one(text, bases=bases).data["spec"]["replicas"] == 2
     assert one(text, bases=bases, environments=("e",)).data["spec"]["replicas"] == 3
@@ -96,3 +94,11 @@ def test_the_order_is_base_self_environment_flag() -> None:
     ]
     assert len(lost) == 1
     assert came_from(flagged, ("spec", "replicas")) == "--set replicas=4"
+
+
+def test_a_map_belongs_to_the_spec_and_not_to_the_overlay() -> None:
+    text = profile("schedule: {queue: a}\nenvironments:\n  e:\n    schedule: {priority: 1}")
+    document = one(text, environments=("e",))
+    assert came_from(document, ("spec",)) == "profile.yaml:5"
+    assert came_from(document, ("spec", "schedule")) == "profile.yaml:5"
+    assert came_from(document, ("spec", "schedule", "priority")) == "profile.yaml:8"

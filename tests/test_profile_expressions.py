@@ -4,8 +4,8 @@ import sys
 from typing import Any
 
 import pytest
-from podplan.profile.expressions import Fault, pieces
 
+from podplan.profile.expressions import Fault, pieces
 from tests.profiles import came_from, doc, faults, line, messages, one, profile, run, spec
 
 PARAMS = """
@@ -104,7 +104,7 @@ def test_expressions_see_what_the_environment_changed() -> None:
 
 
 def test_labels_may_hold_expressions_and_the_spec_sees_their_values() -> None:
-    head = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: a, labels: {run: 'r-${{ params.k }}'}}\nspec:\n"
+    head = "kind: JobProfile\nmetadata: {name: a, labels: {run: 'r-${{ params.k }}'}}\nspec:\n"
     document = one(profile("params: {k: {default: 1}}\nworkingDir: ${{ metadata.labels.run }}", head))
     assert document.data["metadata"]["labels"] == {"run": "r-1"}
     assert document.data["spec"]["workingDir"] == "r-1"

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from podplan.limits import MAX_BASES, MAX_EXTENDS_DEPTH
 
+from podplan.limits import MAX_BASES, MAX_EXTENDS_DEPTH
 from tests.profiles import BASE, came_from, faults, messages, one, profile, run, spec
 
 
@@ -31,7 +31,7 @@ def test_each_value_traces_to_the_file_that_wrote_it() -> None:
 
 
 def test_of_the_metadata_all_but_the_name_is_inherited() -> None:
-    head = "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: base, namespace: ml, labels: {a: x}}\nspec:\n"
+    head = "kind: JobProfileBase\nmetadata: {name: base, namespace: ml, labels: {a: x}}\nspec:\n"
     mine = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: own, labels: {b: z}}\nspec:\n"
     document = one(profile("extends: [a.yaml]", mine), bases={"a.yaml": profile("image: a", head)})
     assert document.data["metadata"] == {"name": "own", "namespace": "ml", "labels": {"a": "x", "b": "z"}}

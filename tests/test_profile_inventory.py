@@ -5,11 +5,11 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
+
 from podplan.bundled import read
 from podplan.findings import Problem
 from podplan.profile.inventory import FIELDS, hardware, look_up, pvc, queue
 from podplan.provenance import Cursor, root
-
 from tests.profiles import doc
 
 TEXT = """apiVersion: podplan/v1

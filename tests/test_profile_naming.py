@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from podplan.profile.naming import content_hash
 
+from podplan.profile.naming import content_hash
 from tests.profiles import came_from, faults, messages, one, profile, run
 
 

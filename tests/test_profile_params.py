@@ -9,7 +9,7 @@ from tests.profiles import faults, messages, one, profile, run, spec
 
 def test_a_value_comes_from_the_environment_else_the_default() -> None:
     text = profile(
-        "params: {k: {type: integer, default: 3}}\nreplicas: ${{ params.k }}\nenvironments: {e: {values: {k: 5}}}"
+        "params: {k: {default: 3}}\nreplicas: ${{ params.k }}\nenvironments: {e: {values: {k: 5}}}"
     )
     assert spec(text) == {"replicas": 3}
     assert spec(text, environments=("e",)) == {"replicas": 5}
