@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._merge import plain, present, without_nulls
-from podplan.kinds._profile import Role, did_you_mean
+from podplan.kinds._profile import Role, did_you_mean, shown
 from podplan.provenance import Cursor, at, computed
 
 Tree = dict[str, Any]
@@ -78,9 +77,9 @@ def _class(name: Cursor, inventory: Cursor, problems: list[Problem]) -> Cursor:
 def _no_class(name: str, classes: Cursor) -> str:
     known = sorted(classes.fields())
     if not known:
-        return f'there is no ClusterInventory with hardware classes to look up "{name}" in'
+        return f"there is no ClusterInventory with hardware classes to look up {shown(name)} in"
     hint = did_you_mean(name, known, f"; there is {', '.join(known[:8])}")
-    return f'the ClusterInventory has no hardware class "{name}"{hint}'
+    return f"the ClusterInventory has no hardware class {shown(name)}{hint}"
 
 
 def _resources(hardware: Cursor, written: Cursor) -> Any:
@@ -132,6 +131,8 @@ def _limit(resources: Any, name: str) -> Any:
 
 def half_of(quantity: Any) -> str | None:
     """Half of a quantity of memory in the largest unit that keeps it whole; None for what is no quantity."""
+    from fractions import Fraction
+
     match = _QUANTITY.fullmatch(str(quantity))
     if match is None:
         return None

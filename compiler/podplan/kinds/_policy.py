@@ -7,7 +7,7 @@ from typing import Any
 
 from podplan.findings import Problem
 from podplan.kinds._merge import present, without_nulls
-from podplan.kinds._profile import Role, enumeration, strings
+from podplan.kinds._profile import Role, enumeration, shown, strings
 from podplan.provenance import Cursor, at, computed
 
 Tree = dict[str, Any]
@@ -58,7 +58,7 @@ def allowed(place: Cursor, values: tuple[str, ...], spec: Cursor, problems: list
     if not place.exists or place.value in values:
         return place
     listed = enumeration(list(values), "or")
-    message = f"{place.path[-1]} of a {spec.get('job').value} is {listed}, not {place.value}"
+    message = f"{place.path[-1]} of a {spec.get('job').value} is {listed}, not {shown(place.value)}"
     problems.append(Problem("PROF024", message, place.path))
     return None
 

@@ -80,7 +80,9 @@ def _unknown_role(entry: Cursor, names: tuple[str, ...], job: str) -> Problem:
     name = str(entry.get("name").value)
     hint = did_you_mean(name, names, otherwise="")
     return Problem(
-        "PROF023", f'a {job} has no role "{name}", only {" and ".join(names)}{hint}', (*entry.path, "name")
+        "PROF023",
+        f"a {job} has no role {shown(name)}, only {enumeration(list(names))}{hint}",
+        (*entry.path, "name"),
     )
 
 
@@ -154,5 +156,12 @@ def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
     """``; did you mean "x"?`` with the known name nearest to ``word``, else ``otherwise``."""
     from podplan.kubernetes.structure import nearest
 
-    near = nearest(word, sorted(known))
+    near = nearest(word[:200], sorted(known))
     return f'; did you mean "{near}"?' if near else otherwise
+
+
+def shown(value: Any) -> str:
+    """A value as messages show it: quoted, and not too long."""
+    from podplan.kubernetes import names
+
+    return names.shown(value)

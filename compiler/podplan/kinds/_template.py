@@ -38,7 +38,8 @@ def pod_template(
     })  # fmt: skip
     tree: Tree = {"spec": spec} if spec else {}
     for pod in role.both("pod"):
-        tree = merged(tree, pod)
+        if isinstance(pod.value, dict):
+            tree = merged(tree, pod)
     return at(role.why, _arranged(tree)) if tree or role.get("pod").exists else None
 
 
@@ -50,7 +51,7 @@ def training_container(role: Role, name: str, fields: dict[str, Any]) -> Tree | 
         "env": env(role) or None,
         **fields,
     })  # fmt: skip
-    extras = [extra for extra in role.both("container") if extra.exists]
+    extras = [extra for extra in role.both("container") if isinstance(extra.value, dict)]
     if not written and not extras:
         return None
     tree: Tree = {"name": at((facts.CONTAINER_NAME, role.why), name), **written}

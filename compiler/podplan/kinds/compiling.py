@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from podplan.findings import Problem
 from podplan.kinds import API_VERSION, KINDS, kind
 from podplan.kinds._merge import patched, without_nulls
-from podplan.kinds._profile import did_you_mean, enumeration, unused_fields
+from podplan.kinds._profile import did_you_mean, enumeration, shown, unused_fields
 from podplan.provenance import Cursor, Doc, at, root, split
 
 
@@ -27,7 +27,7 @@ def compile_profile(profile: Doc, inventory: Doc | None) -> Compiled:
     """
     top = root(profile)
     job = top.get("spec", "job")
-    if job.value not in KINDS:
+    if not isinstance(job.value, str) or job.value not in KINDS:
         return Compiled(None, [_no_job(job)])
     module = kind(job.value, "compile")
     tree, problems = module.compile(top, root(inventory if inventory is not None else Doc("", {})))
@@ -67,4 +67,4 @@ def _no_job(job: Cursor) -> Problem:
     if not job.exists:
         return Problem("PROF025", f"spec.job is missing; write {listed}", job.path[:-1])
     hint = did_you_mean(str(job.value), KINDS, f"; there is {listed}")
-    return Problem("PROF025", f'there is no kind of job "{job.value}"{hint}', job.path)
+    return Problem("PROF025", f"there is no kind of job {shown(job.value)}{hint}", job.path)

@@ -35,6 +35,7 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
     nodes = {role.name: node(role, inventory, problems) for role in roles}
     processes = process_count(spec.get("processes"), [(worker, nodes["worker"])], problems)
     said = run(worker.get("run"), ("python",), "ColossalAIJob", problems)
+    problems += _idle_run(roles)
     tree = {
         "scheduler": scheduler(spec),
         "runPolicy": _run_policy(spec, problems),
@@ -105,7 +106,7 @@ def _launcher_dialect(
 def _launcher(role: Role, given: Node, problems: list[Problem]) -> Any:
     """The launcher of the launcher dialect, which has no template."""
     for field, place in role.where.fields().items():
-        if field not in (*LAUNCHER_FIELDS, "name", "hardware", "debug", "resume"):
+        if field not in (*LAUNCHER_FIELDS, "name", "hardware", "run", "debug", "resume"):
             listed = enumeration(list(LAUNCHER_FIELDS))
             message = f"in the launcher dialect, the launcher has no {field}, only {listed}"
             problems.append(Problem("PROF020", message, place.path, on_key=True))
@@ -116,6 +117,13 @@ def _launcher(role: Role, given: Node, problems: list[Problem]) -> Any:
         "resources": given.resources,
     })  # fmt: skip
     return at(role.why, tree) if tree else None
+
+
+def _idle_run(roles: list[Role]) -> list[Problem]:
+    """A problem for a launcher that is to run something else: it starts what the workers run."""
+    places = [role.where.get("run") for role in roles if role.name == "launcher"]
+    message = "the launcher starts what the workers run; write run in the spec"
+    return [Problem("PROF020", message, place.path, on_key=True) for place in places if place.exists]
 
 
 def _no_restarts(spec: Cursor, roles: list[Role], problems: list[Problem]) -> None:

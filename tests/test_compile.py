@@ -1,0 +1,224 @@
+"""Profiles compiled to CRs: fixtures/compile/<Kind>.yaml, and what holds for all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path as File
+from typing import Any
+
+import pytest
+
+from podplan.emit import emit_document
+from podplan.findings import pointer
+from podplan.kinds import KINDS, kind
+from podplan.kinds._hardware import half_of
+from podplan.kinds._policy import seconds
+from podplan.kinds._profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
+from podplan.kinds.compiling import Compiled, compile_profile
+from podplan.provenance import Doc, trace
+from podplan.schema import check_against, check_cr
+from podplan.source import read
+
+ROOT = File(__file__).parent.parent
+FIXTURES = ROOT / "fixtures" / "compile"
+SCHEMA = json.loads((ROOT / "schemas" / "JobProfile.json").read_text())
+
+
+def from_file(text: str, name: str) -> Doc:
+    source = read(text.encode(), name)
+    assert not source.faults
+    return Doc(name, source.documents[0].data, source=source.documents[0])
+
+
+INVENTORY = from_file((FIXTURES / "inventory.yaml").read_text(), "inventory.yaml")
+CASES = [(job, case) for job in KINDS for case in from_file((FIXTURES / f"{job}.yaml").read_text(), job).data]
+IDS = [f"{job}: {case['name']}" for job, case in CASES]
+GOOD = [(job, case) for job, case in CASES if "cr" in case]
+GOOD_IDS = [f"{job}: {case['name']}" for job, case in GOOD]
+
+
+def profile(job: str, fields: dict[str, Any], **metadata: Any) -> Doc:
+    data = {
+        "apiVersion": "podplan/v1",
+        "kind": "JobProfile",
+        "metadata": {"name": "job", **metadata},
+        "spec": {"job": job, **fields},
+    }
+    return from_file(emit_document(data), "profile.yaml")
+
+
+def compiled(job: str, case: dict[str, Any]) -> Compiled:
+    return compile_profile(profile(job, case["profile"]), INVENTORY)
+
+
+@pytest.mark.parametrize(("job", "case"), CASES, ids=IDS)
+def test_a_profile_compiles_to_the_cr_of_the_fixture(job: str, case: dict[str, Any]) -> None:
+    cr, problems = compiled(job, case)
+    assert cr is not None
+    assert [f"{p.rule} {pointer(p.path)} {p.message}" for p in problems] == case.get("problems", [])
+    if "cr" in case:
+        assert emit_document(cr.data) == emit_document(
+            {
+                "apiVersion": "batch.tensorstack.dev/v1beta1",
+                "kind": job,
+                "metadata": {"name": "job"},
+                "spec": case["cr"],
+            }
+        )
+
+
+def paths(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for step, value in entries:
+        yield from paths(value, (*path, step))
+
+
+@pytest.mark.parametrize(("job", "case"), GOOD, ids=GOOD_IDS)
+def test_every_path_of_a_cr_traces_to_a_line_that_somebody_wrote(job: str, case: dict[str, Any]) -> None:
+    cr = compiled(job, case).cr
+    assert cr is not None
+    for path in paths(cr.data):
+        last = trace(cr, path)[-1]
+        assert last.doc.name in ("profile.yaml", "inventory.yaml"), path
+        assert last.doc.source is not None
+        assert last.doc.source.has(last.path), (path, last.path)
+
+
+@pytest.mark.parametrize(("job", "case"), GOOD, ids=GOOD_IDS)
+def test_a_value_that_was_copied_stands_at_its_origin(job: str, case: dict[str, Any]) -> None:
+    cr = compiled(job, case).cr
+    assert cr is not None
+    for path, origin in cr.origins.items():
+        if origin.how == "copied":
+            last = trace(cr, path)[-1]
+            assert at(last.doc.data, last.path) == at(cr.data, path)
+
+
+def at(data: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+@pytest.mark.parametrize(("job", "case"), CASES, ids=IDS)
+def test_the_profiles_have_the_form_of_a_profile(job: str, case: dict[str, Any]) -> None:
+    allowed = {"run in two forms"}
+    found = check_against("JobProfile", profile(job, case["profile"]).data)
+    assert bool(found) == (case["name"] in allowed), found
+
+
+@pytest.mark.parametrize(("job", "case"), GOOD, ids=GOOD_IDS)
+def test_a_profile_with_an_image_gives_a_cr_that_its_schema_accepts(job: str, case: dict[str, Any]) -> None:
+    cr = compiled(job, case).cr
+    assert cr is not None
+    if "image" in case["profile"] and case["name"] != "override":
+        assert check_cr(cr.data, "1.34").problems == []
+
+
+@pytest.mark.parametrize("job", KINDS)
+def test_the_same_profile_gives_the_same_bytes(job: str) -> None:
+    cases = [case for of, case in GOOD if of == job]
+    texts = [[emit_document(found.cr.data) for c in cases if (found := compiled(job, c)).cr] for _ in "12"]
+    assert texts[0] == texts[1]
+
+
+def test_metadata_is_passed_on() -> None:
+    written = {"namespace": "ns", "labels": {"a": "b"}, "annotations": {"c": "d"}, "generateName": None}
+    cr = compile_profile(profile("GenericJob", {}, **written), None).cr
+    assert cr is not None
+    assert cr.data["metadata"] == {
+        "name": "job",
+        "namespace": "ns",
+        "labels": {"a": "b"},
+        "annotations": {"c": "d"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (
+            "PytorchTrainingJob",
+            'there is no kind of job "PytorchTrainingJob"; did you mean "PyTorchTrainingJob"?',
+        ),
+        (
+            ["x"],
+            "there is no kind of job a list; there is PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob or",
+        ),
+        (None, "spec.job is missing; write PyTorchTrainingJob, DeepSpeedJob, ColossalAIJob or GenericJob"),
+    ],
+)
+def test_a_profile_without_a_kind_of_job_does_not_compile(job: Any, message: str) -> None:
+    cr, problems = compile_profile(profile(job, {}), None)
+    assert cr is None
+    assert [p.rule for p in problems] == ["PROF025"]
+    assert problems[0].message.startswith(message)
+
+
+def test_the_schema_of_the_profile_names_the_kinds_of_the_table() -> None:
+    assert SCHEMA["$defs"]["spec"]["properties"]["job"]["enum"] == list(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("definition", "table", "common"),
+    [("spec", "FIELDS", COMMON_FIELDS | RESOLVED_FIELDS), ("roles", "ROLE_FIELDS", COMMON_ROLE_FIELDS)],
+)
+def test_every_field_of_the_schema_is_of_some_kind(
+    definition: str, table: str, common: frozenset[str]
+) -> None:
+    found = SCHEMA["$defs"][definition]
+    fields = set(found.get("items", found)["properties"])
+    of_kinds = set().union(*(getattr(kind(job, "compile"), table) for job in KINDS))
+    assert fields == common | of_kinds
+
+
+def test_junk_gives_problems_or_a_cr_and_never_an_exception() -> None:
+    fields = set(SCHEMA["$defs"]["spec"]["properties"]) - {"job"}
+    for job in KINDS:
+        for field in fields:
+            for junk in (
+                0,
+                -1.5,
+                True,
+                "x",
+                [],
+                {},
+                [None],
+                [[]],
+                [{}],
+                {"a": None},
+                {"a": {"b": [1]}},
+                None,
+            ):
+                compile_profile(Doc("junk", {"spec": {"job": job, field: junk}}), INVENTORY)
+                role = {"name": "worker", field: junk}
+                compile_profile(Doc("junk", {"spec": {"job": job, "roles": [role, junk]}}), None)
+
+
+@pytest.mark.parametrize(
+    ("quantity", "half"),
+    [
+        ("16Gi", "8Gi"),
+        ("1Gi", "512Mi"),
+        ("1.5Gi", "768Mi"),
+        ("3G", "1500M"),
+        ("3", "1"),
+        (1024, "512"),
+        ("1e3", None),
+        ("-4Gi", None),
+        ("x", None),
+        (None, None),
+        ("9" * 5000, None),
+    ],
+)
+def test_half_of_a_quantity(quantity: Any, half: str | None) -> None:
+    assert half_of(quantity) == half
+
+
+@pytest.mark.parametrize(
+    ("duration", "wanted"), [("90s", 90), ("2m", 120), ("36h", 129_600), ("1d", 86_400), ("1d1h1m1s", 90_061)]
+)
+def test_durations_in_seconds(duration: str, wanted: int) -> None:
+    assert seconds(duration) == wanted
