@@ -120,6 +120,7 @@ def test_the_inventory() -> None:
         "apiVersion: podplan/v1\nkind: ClusterInventory\nspec: {hardware: {big: {cpu: 8}}}\n", "inv.yaml"
     )
     assert value("${{ inventory.hardware.big.cpu }}", inventory=inventory) == 8
+    assert value("\"${{ inventory.hardware['big'].cpu + 1 }}\"", inventory=inventory) == 9
     assert value("${{ inventory.queues | default(1) }}", inventory=inventory) == 1
     assert 'did you mean "big"' in said("${{ inventory.hardware.bug.cpu }}", inventory=inventory)
     assert 'did you mean "hardware"' in said("${{ inventory.hardwear | default(1) }}", inventory=inventory)

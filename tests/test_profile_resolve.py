@@ -303,3 +303,16 @@ def test_a_plain_profile_loads_none_of_the_steps() -> None:
 
 def test_what_was_said_names_the_flag() -> None:
     assert messages(profile("image: a"), sets={"imag": "b"}).startswith("--set imag=b: ")
+
+
+def test_the_examples_of_the_documentation() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "profile.md").read_text(encoding="utf-8")
+    blocks = [block.split("```")[0] for block in text.split("```yaml\n")[1:]]
+    whole, scalars, matrix, inventory = blocks
+    assert [variant.doc.data["spec"]["run"][2] for variant in run(whole, environments="all").variants] == [
+        90,
+        1,
+    ]
+    assert one(profile(f"params: {{lr: {{default: 0.1}}}}\n{scalars}")).data["spec"]["replicas"] == 4
+    assert len(run(profile(f"params: {{epochs: {{default: 1}}}}\n{matrix}")).variants) == 5
+    assert doc(inventory).data["spec"]["hardware"]["h100x8"]["gpus"] == {"nvidia.com/gpu": 8}
