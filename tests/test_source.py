@@ -285,6 +285,11 @@ def test_a_repeated_key_keeps_the_last_value() -> None:
     assert read(b"a: 1\na: 3\n", "f").documents[0].span(("a",))[:2] == (2, 4)
 
 
+def test_a_key_repeated_after_a_merge_wins_over_it() -> None:
+    """kubectl 1.32 gives 7."""
+    assert data("a: &x {b: 1}\nc: {b: 5, <<: *x, b: 7}\n")[0]["c"] == {"b": 7}
+
+
 def test_tabs_that_yaml_allows_are_no_fault() -> None:
     assert one("a:\t5 \t# x\nb: [\n\t'x\ty']\n").data == {"a": 5, "b": ["x\ty"]}
 
