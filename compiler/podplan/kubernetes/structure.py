@@ -36,6 +36,9 @@ def explain(schema: Schema, value: object, version: str, path: Path = ()) -> Ite
     schema = resolve(schema, version)
     if not _has_type(schema, value):
         yield _wrong_type(schema, value, path)
+    elif "enum" in schema:
+        if value not in schema["enum"]:
+            yield not_allowed(value, schema["enum"], path)
     elif isinstance(value, dict):
         yield from _mapping(schema, value, version, path)
     elif isinstance(value, list):
@@ -73,10 +76,6 @@ def _mapping(schema: Schema, value: dict[str, Any], version: str, path: Path) ->
 
 
 def _scalar(schema: Schema, value: Any, path: Path) -> Iterator[Problem]:
-    if "enum" in schema:
-        if value not in schema["enum"]:
-            yield not_allowed(value, schema["enum"], path)
-        return
     if isinstance(value, str):
         if len(value) < schema.get("minLength", 0):
             yield Problem("SCHEMA005", f"{label(path)} is empty", path)
