@@ -7,10 +7,9 @@ something up never reaches an attribute of a Python object.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, nodes
 from jinja2.environment import TemplateExpression
@@ -19,7 +18,8 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPRESSIONS_COMPILED
-from podplan.profile.expressions import ROOTS, Expression, Fault, as_text, nothing_at, settled, size
+from podplan.profile.expressions import ROOTS, Expression, Fault, nothing_at, settled, size
+from podplan.profile.filters import FILTERS, fail, is_number
 from podplan.profile.nearest import did_you_mean
 
 _ALLOWED = frozenset(
@@ -106,8 +106,8 @@ def _check(node: nodes.Node, depth: int) -> None:
     if isinstance(node, nodes.Const):
         settled(node.value)
     if isinstance(node, nodes.Filter):
-        if node.name not in _FILTERS:
-            raise Fault(f'there is no filter "{node.name}"{did_you_mean(node.name, _FILTERS)}')
+        if node.name not in FILTERS:
+            raise Fault(f'there is no filter "{node.name}"{did_you_mean(node.name, FILTERS)}')
         if node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
             raise Fault(f'the filter "{node.name}" takes plain arguments only')
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:
@@ -135,19 +135,11 @@ def _reads(node: nodes.Node) -> Iterator[tuple[str, str | None]]:
             yield from _reads(child)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _fail(value: Undefined) -> NoReturn:
-    raise Fault(value._undefined_message, "PROF009")
-
-
 def _operate(operator: str, left: Any, right: Any) -> Any:
     for value in (left, right):
         if isinstance(value, Undefined):
-            _fail(value)
-    if _is_number(left) and _is_number(right):
+            fail(value)
+    if is_number(left) and is_number(right):
         return settled(_arithmetic(operator, left, right))
     if operator == "+" and type(left) is type(right) and type(left) in (str, list):
         if size(left) + size(right) > MAX_EXPRESSION_RESULT:
@@ -182,7 +174,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         if isinstance(obj, Undefined):
-            _fail(obj)
+            fail(obj)
         if isinstance(obj, dict) and isinstance(argument, str) and argument in obj:
             return obj[argument]
         if isinstance(obj, list) and type(argument) is int and 0 <= argument < len(obj):
@@ -199,122 +191,11 @@ class _Environment(ImmutableSandboxedEnvironment):
         return _operate(operator, 0, arg)
 
 
-def _default(value: Any, fallback: Any) -> Any:
-    return fallback if isinstance(value, Undefined) or value is None else value
-
-
-def _int(value: Any) -> int:
-    if isinstance(value, str):
-        if len(value) > 64:
-            raise Fault("the text is too long for a number")
-        try:
-            return int(value)
-        except ValueError:
-            raise Fault(f'"{value}" is not a whole number') from None
-    if not _is_number(value):
-        raise Fault("int takes text or a number")
-    return int(value)
-
-
-def _float(value: Any) -> float:
-    if isinstance(value, str) and len(value) <= 64:
-        try:
-            return float(value)
-        except ValueError:
-            raise Fault(f'"{value}" is not a number') from None
-    if not _is_number(value):
-        raise Fault("float takes text or a number")
-    return float(value)
-
-
-def _replace(value: Any, old: Any, new: Any) -> str:
-    text, old, new = as_text(value), as_text(old), as_text(new)
-    if not old:
-        raise Fault("replace needs the text that it replaces")
-    if len(text) + text.count(old) * (len(new) - len(old)) > MAX_EXPRESSION_RESULT:
-        raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
-    return text.replace(old, new)
-
-
-def _join(value: Any, separator: Any = "") -> str:
-    if not isinstance(value, list):
-        raise Fault("join takes a list")
-    parts, between = [as_text(entry) for entry in value], as_text(separator)
-    if sum(map(len, parts)) + len(between) * len(parts) > MAX_EXPRESSION_RESULT:
-        raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
-    return between.join(parts)
-
-
-def _round(value: Any, digits: Any = 0) -> Any:
-    if not _is_number(value) or type(digits) is not int or not 0 <= digits <= 15:
-        raise Fault("round takes a number, and how many digits stay (0 to 15)")
-    return round(value, digits) if digits else round(value)
-
-
-def _tojson(value: Any) -> str:
-    size(value)
-    return json.dumps(settled(value), sort_keys=True, ensure_ascii=False, separators=(", ", ": "))
-
-
-def _extreme(choose: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def filtered(value: Any) -> Any:
-        if not isinstance(value, list) or not value:
-            raise Fault(f"{choose.__name__} takes a list that is not empty")
-        return choose(value)
-
-    return filtered
-
-
-def _length(value: Any) -> int:
-    if not isinstance(value, str | list | dict):
-        raise Fault("length takes text, a list or a map")
-    return len(value)
-
-
-def _abs(value: Any) -> Any:
-    if not _is_number(value):
-        raise Fault("abs takes a number")
-    return abs(value)
-
-
-def _strict(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that refuses what is not there."""
-
-    def filtered(*arguments: Any) -> Any:
-        for argument in arguments:
-            if isinstance(argument, Undefined):
-                _fail(argument)
-        return function(*arguments)
-
-    return filtered
-
-
-_NEEDS_VALUES: dict[str, Callable[..., Any]] = {
-    "int": _int,
-    "float": _float,
-    "string": as_text,
-    "lower": lambda value: as_text(value).lower(),
-    "upper": lambda value: as_text(value).upper(),
-    "replace": _replace,
-    "join": _join,
-    "round": _round,
-    "tojson": _tojson,
-    "min": _extreme(min),
-    "max": _extreme(max),
-    "length": _length,
-    "abs": _abs,
-}
-_FILTERS: dict[str, Callable[..., Any]] = {
-    "default": _default,
-    **{name: _strict(function) for name, function in _NEEDS_VALUES.items()},
-}
-
-
 def _make() -> _Environment:
     environment = _Environment(undefined=StrictUndefined, optimized=False, cache_size=0)
     environment.globals.clear()
     environment.tests.clear()
-    environment.filters = dict(_FILTERS)
+    environment.filters = dict(FILTERS)
     return environment
 
 
