@@ -11,6 +11,7 @@ from podplan.findings import Path
 from podplan.source import Document
 
 _COMMENT = re.compile(r"(?:^|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
+_LINE_BREAK = re.compile(r"[\r\n]")
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
 
 
@@ -117,7 +118,13 @@ def _scalars(document: Document) -> Iterator[tuple[int, int]]:
             value = value[step]
         if not isinstance(value, dict | list):
             span = document.span(path)
-            yield span.start, span.end
+            yield _after_header(document.text, span.start, span.end), span.end
+
+
+def _after_header(text: str, start: int, end: int) -> int:
+    """Where the content of a scalar begins; the first line of a block scalar may end in a comment."""
+    line_break = _LINE_BREAK.search(text, start, end) if text.startswith(("|", ">"), start) else None
+    return line_break.start() if line_break else start
 
 
 def _paths(data: Any, path: Path = ()) -> Iterator[Path]:

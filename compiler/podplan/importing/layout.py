@@ -15,7 +15,7 @@ WIDTH = 100
 _MOST_IN_FLOW = 8
 # What a plain scalar may look like, in a flow collection too: words, paths, flags, images.
 _PLAIN = re.compile(r"(?:--?|[/.]{1,3})?[A-Za-z](?:[A-Za-z0-9_./@=+%-]|:(?=[A-Za-z0-9_./-]))*")
-_QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[KMGTP]i|[mMGT])")
+_AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[KMGTP]i|[mMGT])|(?:[0-9]+[dhms])+")
 _SINGLE_QUOTED = re.compile(r"[ -~]*\"[ -~]*")
 _LITERAL = re.compile(r"[!-~](?:[ -~]*[!-~])?(?:\n(?:[ -~]*[!-~])?)*\n?")
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
@@ -94,6 +94,8 @@ def _flow(value: Any, path: Path, page: Page) -> str | None:
 
 def _is_small(value: Any) -> bool:
     """Whether a collection reads well on one line: scalars, and at most one level of short collections."""
+    if _holds_literal(value):
+        return False
     if isinstance(value, list):
         return not any(isinstance(entry, dict | list) for entry in value)
     below = [entry for entry in value.values() if isinstance(entry, dict | list)]
@@ -104,6 +106,11 @@ def _is_small(value: Any) -> bool:
         for entry in below
     )
     return flat and sum(map(_leaves, value.values())) <= _MOST_IN_FLOW
+
+
+def _holds_literal(value: Any) -> bool:
+    entries = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(_holds_literal, entries)) or (isinstance(value, str) and _is_literal(value))
 
 
 def _leaves(value: Any) -> int:
@@ -135,4 +142,4 @@ def scalar(value: Any) -> str:
 
 def _is_plain(text: str) -> bool:
     word = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
-    return bool(word or _QUANTITY.fullmatch(text)) and resolve(text) == text
+    return bool(word or _AMOUNT.fullmatch(text)) and resolve(text) == text

@@ -13,7 +13,7 @@ from podplan.kinds.compiling import compile_profile
 from podplan.provenance import Doc, origin_of
 
 # Places that stand for a whole role or job: a comment there would be about something else.
-_GENERAL = (("spec",), ("spec", "roles"))
+_ROLES: Path = ("spec", "roles")
 _SAME = ("apiVersion", "kind", "metadata")
 
 
@@ -30,8 +30,6 @@ def _moved(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Comment:
     if comment.where in ("top", "end"):
         return comment
     place = _home(cr, comment.path)
-    if place is not None and place[:2] == _GENERAL[1] and not any(isinstance(i, int) for i in comment.path):
-        place = _GENERAL[1]  # about all roles, not the first
     if place is None or not _written(profile, place):
         return comment._replace(where="top", path=())
     return comment._replace(path=place)
@@ -50,7 +48,9 @@ def _home(cr: Doc, path: Path) -> Path | None:
     for step in path:
         value = value[step]
     steps = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
-    return next((home for step in steps if (home := _home(cr, (*path, step))) is not None), None)
+    home = next((home for step in steps if (home := _home(cr, (*path, step))) is not None), None)
+    about_all = isinstance(value, list) and home is not None and home[:2] == _ROLES
+    return _ROLES if about_all else home
 
 
 def _source(cr: Doc, path: Path) -> Path | None:
@@ -65,7 +65,7 @@ def _source(cr: Doc, path: Path) -> Path | None:
 
 
 def _is_general(place: Path) -> bool:
-    return len(place) < 2 or place in _GENERAL or (place[:2] == ("spec", "roles") and len(place) == 3)
+    return len(place) < 2 or (place[:2] == _ROLES and len(place) <= 3)
 
 
 def _written(data: Any, path: Path) -> bool:

@@ -283,7 +283,7 @@ def mode_fields(spec: Fields, roles: list[Fields]) -> Fields:
     by_name = {role["name"]: role for role in roles}
     for entries, field in ((debug.get("replicaSpecs"), "debug"), (pause.get("resumeSpecs"), "resume")):
         for entry in listed(entries):
-            role = by_name.get(mapping(entry).get("type"))
+            role = by_name.get(str(mapping(entry).get("type")))
             if role is not None and len(entry) > 1:
                 role[field] = {key: value for key, value in entry.items() if key != "type"}
     if pause.get("enabled") is True:

@@ -103,7 +103,7 @@ def _starts(roles: list[Role], field: str) -> list[Any]:
             below = place.fields()
             commands: Tree = {key: strings(below[key]) for key in ("command", "args") if key in below}
             keys = present({"skipInitContainer": below.get("skipInitContainer"), **commands})
-            starts.append(at(place, {"type": at(role.why, role.name), **keys}))
+            starts.append(at(place, {"type": role.type, **keys}))
     return starts
 
 

@@ -49,6 +49,12 @@ class Role(NamedTuple):
         return (self.spec.get(field), own) if self.takes(field) else (own,)
 
     @property
+    def type(self) -> Any:
+        """The replica type, as a part of a marked tree."""
+        written = self.where.get("name")
+        return written if written.value == self.name else at(self.why, self.name)
+
+    @property
     def why(self) -> Cursor:
         """Where a person would edit the role: its entry, else the spec."""
         return self.where if self.where.exists else self.spec

@@ -76,7 +76,7 @@ def _replica_spec(role: Role, given: Node, problems: list[Problem]) -> Any:
     })  # fmt: skip
     if not tree and not role.where.exists:
         return None
-    return at(role.why, {"type": at(role.why, role.name), **tree})
+    return at(role.why, {"type": role.type, **tree})
 
 
 def _launcher_dialect(

@@ -40,7 +40,7 @@ def _replica_spec(role: Role, inventory: Cursor, problems: list[Problem]) -> Any
     said = run(role.get("run"), FORMS, "GenericJob", problems)
     given = node(role, inventory, problems)
     tree = {
-        "type": at(role.why, role.name),
+        "type": role.type,
         "replicas": role.get("replicas"),
         "restartPolicy": restart_policy(role, problems),
         "template": pod_template(role, role.name, as_command(said), given, problems),

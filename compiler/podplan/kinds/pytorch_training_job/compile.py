@@ -66,7 +66,7 @@ def _replica_spec(role: Role, given: Node, launch: dict[str, Any], problems: lis
     template = pod_template(role, CONTAINER, launch, given, problems)
     _one_training_container(role, template, problems)
     tree = {
-        "type": at(role.why, role.name),
+        "type": role.type,
         "replicas": role.get("replicas"),
         "scalingWeight": role.where.get("scalingWeight"),
         "restartPolicy": restart(role, problems),
