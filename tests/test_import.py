@@ -20,6 +20,7 @@ from podplan.kinds.compiling import compile_profile
 from podplan.provenance import Doc, copied, root, split
 from podplan.schema import check_against
 from podplan.source import Document, read
+from tests.profiles import one
 
 FIXTURES = File(__file__).parent.parent / "fixtures" / "import"
 GOLDEN = sorted(path.parent for path in FIXTURES.glob("*/cr.yaml"))
@@ -62,6 +63,27 @@ def test_the_profile_compiles_to_the_cr_again(case: File) -> None:
     profile = imported(text).text
     assert same(compiled(profile), as_written_by_people(document(text).data))
     assert check_against("JobProfile", document(profile).data) == []
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+def test_the_profile_renders_to_the_cr_again(case: File) -> None:
+    text = (case / "cr.yaml").read_text()
+    cr, problems = compile_profile(one(imported(text).text), None)
+    assert cr is not None
+    assert problems == []
+    assert same(cr.data, as_written_by_people(document(text).data))
+
+
+def test_what_looks_like_an_expression_is_none() -> None:
+    template = {
+        "spec": {
+            "containers": [{"name": "worker", "image": "i:1", "args": ["${{ a }}", "$${{", "$(A) ${B}"]}]
+        }
+    }
+    cr = cr_of("GenericJob", {"replicaSpecs": [{"type": "worker", "template": template}]})
+    rendered, _ = compile_profile(one(import_cr(cr).text), None)
+    assert rendered is not None
+    assert same(rendered.data, cr)
 
 
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)

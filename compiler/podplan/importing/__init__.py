@@ -52,7 +52,16 @@ def import_cr(cr: Doc | Document | Data, text: str = "") -> Imported:
 
     document, top = _in_file(cr)
     found = comments_of(document, text, top) if document is not None else []
-    return Imported(written(profile, moved(found, profile)), problems)
+    return Imported(written(_escaped(profile), moved(found, profile)), problems)
+
+
+def _escaped(value: Any) -> Any:
+    """``value`` with ``${{``, which begins an expression in a profile, written as ``$${{``."""
+    if isinstance(value, dict):
+        return {key: _escaped(below) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_escaped(below) for below in value]
+    return value.replace("${{", "$${{") if isinstance(value, str) else value
 
 
 def _in_file(cr: Doc | Document | Data) -> tuple[Document | None, Path]:
