@@ -39,7 +39,7 @@ def members(
     if elastic and least.exists:
         return least.value, (least, facts.MIN_MEMBER_ELASTIC)
     counted = tuple(why for role in roles for why in role.counted)
-    return sum(role.replicas for role in roles), (*counted, fact)
+    return sum(role.replicas for role in roles), (fact, *counted)
 
 
 def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Group]:

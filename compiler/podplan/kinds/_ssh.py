@@ -57,7 +57,7 @@ def hostfile(job: Job, workers: Role, slots: str = "", *slots_from: Cursor) -> M
     """The hostfile: a line for each worker, its host and then ``slots``, which ``slots_from`` gave."""
     line = Indexed((f"{job.base}-{workers.type}-", REPLICA_INDEX, f"{slots}\n"))
     run = Run(line, 0, max(workers.replicas, 0))
-    return at((*workers.counted, *slots_from, facts.HOSTFILE), Listing((run,)))
+    return at((facts.HOSTFILE, *workers.counted, *slots_from), Listing((run,)))
 
 
 def setting(job: Job, fact: Fact, written: Cursor | None) -> Cursor | Marked:

@@ -31,7 +31,7 @@ def environment(job: Job, roles: list[Role], first_rank: int) -> list[Marked]:
     return [
         *variables,
         at((facts.PYTORCH_RANK, job.spec), {"name": "RANK", "value": Indexed((first_rank,))}),
-        at((*counted, facts.PYTORCH_WORLD_SIZE), {"name": "WORLD_SIZE", "value": str(total)}),
+        at((facts.PYTORCH_WORLD_SIZE, *counted), {"name": "WORLD_SIZE", "value": str(total)}),
     ]
 
 
@@ -45,7 +45,7 @@ def torchrun(job: Job, roles: list[Role], role: Role, container: Cursor) -> Mark
     """The command of the training container: torchrun and its options; the args of the container follow."""
     config = job.spec.get("torchrunConfig")
     nodes, counted = _nodes(job, roles)
-    options: list[Any] = ["torchrun", "--nnodes", at((*counted, facts.TORCHRUN_ARGUMENTS), nodes)]
+    options: list[Any] = ["torchrun", "--nnodes", at((facts.TORCHRUN_ARGUMENTS, *counted), nodes)]
     options += _option("--nproc_per_node", config.get("procPerNode"))
     options += ["--rdzv_backend", default(config.get("rdzvBackend"), job.options.fact(facts.RDZV_BACKEND))]
     options += ["--rdzv_endpoint", "$(MASTER_ADDR):$(MASTER_PORT)"]

@@ -1,0 +1,332 @@
+"""What holds for the lowered objects of every CR (lowering-anchors §4.3)."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from podplan import facts, groups, kubernetes
+from podplan.groups import Group, Options, at_index
+from podplan.kinds import lower_cr
+from podplan.kinds._job import suffix
+from podplan.limits import MAX_REPLICAS_WRITTEN_OUT
+from podplan.provenance import Doc, Fact, Path, split, trace
+from podplan.schema import check_cr
+from tests.lowering import (
+    Lowered,
+    Object,
+    document,
+    environment,
+    job,
+    lower,
+    objects,
+    parts,
+    written_out,
+)
+from tests.strategies import MANY, crs, odd_crs
+
+checked = settings(max_examples=60, deadline=None, derandomize=True)
+resumed = st.booleans()
+
+# Facts by which a value depends on how many replicas there are.
+COUNTED = {
+    "podgroup.min-member",
+    "colossalai.min-member",
+    "pytorch.world-size",
+    "pytorch.rank",
+    "pytorch.torchrun-arguments",
+    "generic.substitution",
+    "ssh.hostfile",
+}
+
+
+def value_at(data: Any, path: Path) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def base(cr: Object) -> str:
+    """What the names of the children begin with."""
+    name, uid = cr["metadata"]["name"], cr["metadata"].get("uid")
+    return f"{name}-{suffix(name, uid)}" if uid else str(name)
+
+
+def selected(lowered: Lowered, service: Object) -> list[str]:
+    """The Pods that a Service stands for."""
+    selector = service["spec"]["selector"].items()
+    return [name for name, pod in lowered.of("Pod").items() if selector <= pod["metadata"]["labels"].items()]
+
+
+def said(container: Object) -> list[str]:
+    """Every text of a container that may name a host."""
+    values = (entry.get("value") for entry in container.get("env", []))
+    texts = [*container.get("command", []), *container.get("args", []), *values]
+    return [text for text in texts if isinstance(text, str)]
+
+
+@checked
+@given(crs(MANY))
+def test_the_strategies_make_valid_crs(cr: Object) -> None:
+    found = check_cr(cr, kubernetes.DEFAULT_VERSION)
+    assert found.problems == []
+    assert found.lowerable
+
+
+@checked
+@given(crs(), resumed)
+def test_a_valid_cr_gives_objects_that_the_api_server_takes(cr: Object, goes_on: bool) -> None:
+    for found in objects(cr, resumed=goes_on).values():
+        assert kubernetes.check(found) == []
+
+
+@checked
+@given(crs(MANY), resumed)
+def test_every_part_of_every_object_has_an_origin(cr: Object, goes_on: bool) -> None:
+    check_origins(lower(cr, resumed=goes_on))
+
+
+def check_origins(lowered: list[Group]) -> None:
+    for group in lowered:
+        for path, value in parts(group.doc.data):
+            steps = trace(group.doc, path)
+            end = steps[-1]
+            if end.origin is None:
+                assert end.doc.source is not None
+                assert end.doc.source.span(end.path).line >= 1
+            else:
+                assert end.origin.fact is not None or end.origin.flag is not None
+            if all(step.origin is None or step.origin.how == "copied" for step in steps):
+                assert value == value_at(end.doc.data, end.path)
+
+
+@checked
+@given(crs())
+def test_written_out_objects_have_the_parts_of_their_template(cr: Object) -> None:
+    for group in lower(cr):
+        template = [path for path, _ in parts(group.doc.data)]
+        for found in groups.expand(group):
+            assert [path for path, _ in parts(found)] == template
+
+
+@checked
+@given(crs(MANY), st.integers(0, 2_147_483_647))
+def test_a_template_stands_for_what_lowering_gives_at_each_index(cr: Object, index: int) -> None:
+    trees: list[tuple[Doc, Any]] = []
+
+    def keep(tree: Any, name: str, start: int = 0) -> Doc:
+        doc = split(tree, name, start)
+        trees.append((doc, tree))
+        return doc
+
+    with patch.object(groups, "split", keep):
+        lowered = lower(cr)
+    for group in lowered:
+        (tree,) = (tree for doc, tree in trees if doc is group.doc)
+        assert all(isinstance(value_at(group.doc.data, path), str) for path in group.doc.varies)
+        if group.doc.data["kind"] != "ConfigMap":
+            assert at_index(group.doc, index) == split(tree, "", index).data
+
+
+@checked
+@given(crs())
+def test_names_are_unique_and_every_service_stands_for_one_pod(cr: Object) -> None:
+    lowered = objects(cr)
+    assume(lowered.of("Pod"))
+    for service in lowered.of("Service").values():
+        assert selected(lowered, service) == [service["metadata"]["name"]]
+
+
+@checked
+@given(crs(), resumed)
+def test_every_replica_that_is_named_can_be_reached(cr: Object, goes_on: bool) -> None:
+    lowered = objects(cr, resumed=goes_on)
+    replica = re.compile(rf"\b{re.escape(base(cr))}-[a-z]+-[0-9]+\b")
+    containers = [each for pod in lowered.of("Pod").values() for each in pod["spec"]["containers"]]
+    texts = [text for container in containers for text in said(container)]
+    texts += [text for found in lowered.of("ConfigMap").values() for text in found["data"].values()]
+    for host in (host for text in texts for host in replica.findall(text)):
+        assert ("Service", host) in lowered
+
+
+@checked
+@given(crs(systems=["PyTorchTrainingJob"]))
+def test_ranks_are_counted_once_each_and_one_pod_owns_the_rendezvous(cr: Object) -> None:
+    lowered = objects(cr)
+    pods = lowered.of("Pod")
+    assume(pods)
+    # What the controller sets comes first; a variable of the template that follows would win.
+    env = [environment({"env": pod["spec"]["containers"][0]["env"][:4]}) for pod in pods.values()]
+    (address,) = {variables["MASTER_ADDR"] for variables in env}
+    (port,) = {variables["MASTER_PORT"] for variables in env}
+    masters = [name for name, pod in pods.items() if pod["metadata"]["labels"].get("job-role") == "master"]
+    assert masters == [address]
+    assert port in [str(found["port"]) for found in lowered["Service", address]["spec"]["ports"]]
+    if cr["spec"].get("torchrunConfig", {}).get("enabled"):
+        assert not any("RANK" in variables or "WORLD_SIZE" in variables for variables in env)
+    else:
+        assert sorted(int(variables["RANK"]) for variables in env) == list(range(len(pods)))
+        assert {variables["WORLD_SIZE"] for variables in env} == {str(len(pods))}
+        assert environment(pods[address]["spec"]["containers"][0])["RANK"] == "0"
+
+
+@checked
+@given(crs(systems=["DeepSpeedJob", "launcher", "replicaSpecs"]))
+def test_the_hostfile_lists_the_workers_with_all_their_slots(cr: Object) -> None:
+    lowered = objects(cr)
+    (files,) = lowered.of("ConfigMap").values()
+    hosts = [line.split(" ") for line in files["data"]["hostfile"].splitlines()]
+    assert [host for host, *_ in hosts] == list(lowered.of("Service"))
+    for service in lowered.of("Service").values():
+        assert service["spec"]["ports"] == [{"name": "ssh", "port": 22}]
+    if cr["kind"] == "DeepSpeedJob":
+        slots = cr["spec"].get("config", {}).get("slotsPerWorker", 1)
+        total = sum(int(rest.removeprefix("slots=")) for _, rest in hosts)
+        assert total == slots * len(lowered.of("Service"))
+    else:
+        assert all(len(words) == 1 for words in hosts)
+
+
+@checked
+@given(crs(), resumed)
+def test_a_gang_never_needs_more_pods_than_there_are(cr: Object, goes_on: bool) -> None:
+    lowered = objects(cr, resumed=goes_on)
+    for gang in lowered.of("PodGroup").values():
+        assert 0 <= gang["spec"]["minMember"] <= len(lowered.of("Pod"))
+    scheduled = "t9kScheduler" in cr["spec"].get("scheduler", {})
+    if scheduled and lowered.of("Pod"):
+        assert list(lowered.of("PodGroup")) == [cr["metadata"]["name"]]
+    for pod in lowered.of("Pod").values():
+        assert ("schedulerName" in pod["spec"]) == scheduled
+        assert pod["spec"]["restartPolicy"] == "Never"
+
+
+def workers(cr: Object) -> list[Object]:
+    """The parts of a CR that say how many replicas of a type there are."""
+    spec = cr["spec"]
+    specs = [spec["worker"]] if "worker" in spec else spec["replicaSpecs"]
+    return [entry for entry in specs if entry.get("type") != "launcher"]
+
+
+@checked
+@given(crs(st.integers(1, 4)), st.integers(0, 2))
+def test_one_replica_more_adds_objects_and_changes_only_what_is_counted(cr: Object, which: int) -> None:
+    more = copy.deepcopy(cr)
+    entry = workers(more)[which % len(workers(more))]
+    entry["replicas"] = entry.get("replicas", 1) + 1
+    before, after = lower(cr), lower(more)
+    old, new = written_out(before), written_out(after)
+    reasons, later = reasons_by_part(before), reasons_by_part(after)
+    assert old.keys() <= new.keys()
+    for name, found in old.items():
+        mine, others = dict(parts(found)), dict(parts(new[name]))
+        assert mine.keys() == others.keys()
+        for path, value in mine.items():
+            if value != others[path] and not isinstance(value, dict | list):
+                assert (reasons[name][path] | later[name][path]) & COUNTED
+
+
+def reasons_by_part(lowered: list[Group]) -> dict[tuple[str, str], dict[Path, set[str]]]:
+    """The ids of the facts behind each part of each object."""
+    found = {}
+    for group in lowered:
+        reasons = {
+            path: {step.origin.fact.id for step in trace(group.doc, path) if step.origin and step.origin.fact}
+            for path, _ in parts(group.doc.data)
+        }
+        for each in groups.expand(group):
+            found[each["kind"], each["metadata"]["name"]] = reasons
+    return found
+
+
+@checked
+@given(crs(), st.randoms(use_true_random=False))
+def test_the_order_of_variables_does_not_matter(cr: Object, shuffler: Any) -> None:
+    shuffled = copy.deepcopy(cr)
+    for _, part in parts(shuffled):
+        if isinstance(part, dict) and isinstance(part.get("env"), list):
+            shuffler.shuffle(part["env"])
+    assert in_order(objects(shuffled)) == in_order(objects(cr))
+
+
+def in_order(lowered: Lowered) -> Lowered:
+    """The objects with variables and lines of files sorted."""
+    for found in lowered.values():
+        for _, part in parts(found):
+            if isinstance(part, dict) and isinstance(part.get("env"), list):
+                part["env"] = sorted(part["env"], key=lambda entry: entry["name"])
+            if isinstance(part, dict) and "deepspeed_env" in part:
+                part["deepspeed_env"] = Counter(part["deepspeed_env"].split("\n"))
+    return lowered
+
+
+@checked
+@given(crs(MANY))
+def test_lowering_is_a_function_of_the_cr_alone(cr: Object) -> None:
+    doc, kept = document(cr), copy.deepcopy(cr)
+    first, second = (
+        [(g.doc.name, g.doc.data, g.doc.varies, g.doc.origins, *g[1:]) for g in lower_cr(doc, Options())]
+        for _ in range(2)
+    )
+    assert first == second
+    assert doc.data == kept
+    for (_, data, *_), (_, again, *_) in zip(first, second, strict=True):
+        assert list(parts(data)) == list(parts(again))
+
+
+@checked
+@given(crs())
+def test_a_uid_only_renames(cr: Object) -> None:
+    cr["metadata"].pop("uid", None)
+    short, long = objects(cr), objects(cr, uid="0b3d")
+    assert len(short) == len(long)
+    assert Counter(kind for kind, _ in short) == Counter(kind for kind, _ in long)
+    for found in long.values():
+        (owner,) = found["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"], owner["uid"]) == (cr["kind"], cr["metadata"]["name"], "0b3d")
+
+
+@settings(checked, max_examples=200)
+@given(odd_crs(), resumed)
+def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> None:
+    assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)
+    lowered = lower(cr, resumed=goes_on, uid="0b3d")
+    check_origins(lowered)
+    for group in lowered:
+        kubernetes.check(group.doc.data)
+        assert group.replicas >= 1
+        if group.replicas <= 5 and "hostfile" not in group.doc.data.get("data", {}):
+            assert len(list(groups.expand(group))) == group.replicas < MAX_REPLICAS_WRITTEN_OUT
+
+
+SETTINGS = {
+    fact.id: fact
+    for fact in vars(facts).values()
+    if isinstance(fact, Fact) and fact.value is not None and not fact.id.startswith("profile.")
+}
+SAMPLES = [
+    job("GenericJob", "{replicaSpecs: [{type: w, template: {spec: {containers: [{name: a}]}}}]}"),
+    job("PyTorchTrainingJob", "{replicaSpecs: [{type: w, template: {spec: {containers: [{}, {name: x}]}}}]}"),
+    job("DeepSpeedJob", "{worker: {template: {spec: {containers: [{env: [{name: A}]}, {name: x}]}}}}"),
+    job("ColossalAIJob", "{worker: {template: {spec: {containers: [{image: a}, {name: x}]}}}}"),
+]
+MODES: list[Object] = [
+    {"scheduler": {"t9kScheduler": {}}},
+    {"torchrunConfig": {"enabled": True}},
+    {"runMode": {"debug": {"enabled": True}}},
+]
+
+
+@pytest.mark.parametrize("id_", SETTINGS)
+def test_every_value_of_a_fact_can_be_set(id_: str) -> None:
+    other: dict[type, Any] = {str: "x", int: 7, list: ["x"], dict: {"limits": {"cpu": "9"}}}
+    values = {id_: other[type(SETTINGS[id_].value)]}
+    crs_with_modes = [{**cr, "spec": {**cr["spec"], **mode}} for cr in SAMPLES for mode in MODES]
+    assert any(objects(cr) != objects(cr, values=values) for cr in crs_with_modes)
