@@ -95,7 +95,7 @@ def test_tags_that_do_not_fit_are_refused(tag: str, text: str) -> None:
 
 
 HINTS = {
-    "no": "boolean false", "Y": "boolean true", "off": "boolean false", "0777": "number 511",
+    "no": "boolean false", "Y": "boolean true", "off": "boolean false", "07770": "number 4088",
     "-0644": "number -420", "0o17": "number 15", "1e3": "number 1000", "1E-4": "number 0.0001",
     "1_000": "number 1000",
 }  # fmt: skip

@@ -317,7 +317,7 @@ def test_a_marker_inside_a_block_scalar_does_not_cut_it() -> None:
 
 
 def test_hints_are_for_values_only_and_apart_from_faults() -> None:
-    source = read(b"no: [no, 1e3, 'no', &a 0777, *a]\nok: true\ny: 5\n", "f")
+    source = read(b"no: [no, 1e3, 'no', &a 07770, *a]\nok: true\ny: 5\n", "f")
     assert source.faults == []
     assert [(hint.rule, hint.span.column) for hint in source.hints] == [
         ("YAML010", 6),
@@ -327,9 +327,9 @@ def test_hints_are_for_values_only_and_apart_from_faults() -> None:
 
 
 def test_hints_in_a_secret_do_not_show_the_value() -> None:
-    (hint,) = read(b"stringData: {pin: 0731}\nkind: Secret\n", "f").hints
+    (hint,) = read(b"stringData: {pin: 07315}\nkind: Secret\n", "f").hints
     assert "0731" not in hint.message
-    assert "473" not in hint.message
+    assert "3789" not in hint.message
 
 
 # ---- bounds

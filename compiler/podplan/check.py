@@ -11,9 +11,13 @@ from typing import Any, NamedTuple
 from podplan.documents import Item, is_helm_template, items, mentions_ours
 from podplan.files import expand
 from podplan.findings import Finding, Location, Severity
+from podplan.groups import Group
+from podplan.lint.apply import apply, apply_to_set, lacking
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
+from podplan.lint.subject import Job
 from podplan.pipeline import Plan, Settings, check_form, check_object, plans
+from podplan.provenance import trace
 from podplan.reading import Reader, Unread, sources
 from podplan.rendered import compare, header_of
 from podplan.rules import RULES
@@ -44,87 +48,105 @@ class Result(NamedTuple):
     texts: Mapping[str, str]
 
 
-class Tally:
-    """Counts that grow while files are checked."""
+class Run:
+    """What grows while files are checked: counts, findings, and the jobs for policies about all of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings, reader: Reader) -> None:
+        self.settings = settings
+        self.reader = reader
         self.counts: Counter[str] = Counter()
         self.not_checked: Counter[str] = Counter()
+        self.findings: list[Finding] = []
+        self.texts: dict[str, str] = {}
+        self.jobs: list[Job] = []
 
 
 def check(paths: Sequence[str], settings: Settings, reader: Reader, exclude: Sequence[str] = ()) -> Result:
     """Everything there is to say about the files that ``paths`` stand for.
 
-    Raises files.NoSuchPath, reading.RequestError and limits.BoundExceeded.
+    Raises files.NoSuchPath, requests.RequestError and limits.BoundExceeded.
     """
     return check_sources(sources(expand(paths, exclude)), settings, reader)
 
 
 def check_sources(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -> Result:
     """The same for files that are read already, such as standard input."""
-    tally = Tally()
-    said: list[Finding] = []
-    texts: dict[str, str] = {}
+    run = Run(settings, reader)
     for source in found:
-        tally.counts["files"] += 1
+        run.counts["files"] += 1
         if isinstance(source, Unread):
-            tally.not_checked[source.reason] += 1
+            run.not_checked[source.reason] += 1
             continue
-        in_file = list(_check_source(source, settings, reader, tally))
+        in_file = list(_check_source(source, run))
         if in_file:
-            said += in_file
-            texts[source.file] = source.text
-    return _result(said, texts, tally, reader)
+            run.findings += in_file
+            run.texts[source.file] = source.text
+    about_all = apply_to_set(settings.policies, tuple(run.jobs))
+    run.findings += findings([Sighting("", seen, _identity_of(job)) for job, seen in about_all], 1)
+    return _result(run)
 
 
-def summarised(found: Sequence[Source | Unread], made: Sequence[Plan], reader: Reader) -> Result:
+def summarised(
+    found: Sequence[Source | Unread], made: Sequence[Plan], settings: Settings, reader: Reader
+) -> Result:
     """The findings of plans that are made already, and the faults of the files they are from."""
-    tally = Tally()
-    tally.counts["files"] = len(found)
-    said: list[Finding] = []
-    texts: dict[str, str] = {}
+    run = Run(settings, reader)
+    run.counts["files"] = len(found)
     for source in found:
         if isinstance(source, Source):
-            texts[source.file] = source.text
+            run.texts[source.file] = source.text
             if mentions_ours(source.text):
-                said += [_fault(source, fault) for fault in source.faults]
+                run.findings += [_fault(source, fault) for fault in source.faults]
     for _, group in groupby(made, key=lambda plan: id(plan.item)):
-        said += _plan_findings(list(group), tally)
-    return _result(said, texts, tally, reader)
+        run.findings += _plan_findings(list(group), run)
+    return _result(run)
 
 
-def _result(said: list[Finding], texts: dict[str, str], tally: Tally, reader: Reader) -> Result:
+def _result(run: Run) -> Result:
+    said = sorted(run.findings, key=lambda found: found.location.file) if run.jobs else run.findings
     severities = Counter(found.severity for found in said)
     summary = Summary(
         errors=severities[Severity.ERROR],
         warnings=severities[Severity.WARNING],
         infos=severities[Severity.INFO],
         suppressed=0,
-        files=tally.counts["files"],
-        objects=tally.counts["objects"],
-        lowered=tally.counts["lowered"],
-        not_checked=dict(sorted(tally.not_checked.items())),
+        files=run.counts["files"],
+        objects=run.counts["objects"],
+        lowered=run.counts["lowered"],
+        not_checked=dict(sorted(run.not_checked.items())),
     )
     places = {found.location.file for found in said}
     places |= {related.location.file for found in said for related in found.related}
-    texts.update(reader.texts(places - texts.keys()))
+    run.texts.update(run.reader.texts(places - run.texts.keys()))
     # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
-    shown = {file: text for file, text in texts.items() if not SECRET.search(text)}
+    shown = {file: text for file, text in run.texts.items() if not SECRET.search(text)}
     return Result(said, summary, shown)
 
 
-def _check_source(source: Source, settings: Settings, reader: Reader, tally: Tally) -> Iterator[Finding]:
+def _check_source(source: Source, run: Run) -> Iterator[Finding]:
     found = list(items(source))
     ours = any(item.what != "other" for item in found) or mentions_ours(source.text)
     if not ours or (source.faults and not found and is_helm_template(source.text)):
-        tally.not_checked.update(item.reason for item in found)
+        run.not_checked.update(item.reason for item in found)
         if not found:
-            tally.not_checked[_why_nothing(source)] += 1
+            run.not_checked[_why_nothing(source)] += 1
         return
-    for fault in source.faults:
+    for fault in (*source.faults, *_hints(source, found)):
         yield _fault(source, fault)
     for item in found:
-        yield from _check_item(item, settings, reader, tally)
+        yield from _check_item(item, run)
+
+
+def _hints(source: Source, found: Iterable[Item]) -> Iterator[Fault]:
+    """The scalars of profiles and CRs that Kubernetes reads as something else than they look."""
+    ours = {index for item in found if item.what != "other" for index in _document_indexes(item)}
+    return (hint for hint in source.hints if hint.document in ours)
+
+
+def _document_indexes(item: Item) -> Iterator[int]:
+    end = trace(item.doc, ())[-1].doc.source
+    if end is not None:
+        yield end.index
 
 
 def _why_nothing(source: Source) -> str:
@@ -147,38 +169,53 @@ def _fault(source: Source, fault: Fault) -> Finding:
     )
 
 
-def _check_item(item: Item, settings: Settings, reader: Reader, tally: Tally) -> Iterator[Finding]:
+def _check_item(item: Item, run: Run) -> Iterator[Finding]:
     if item.what == "other":
-        tally.not_checked[item.reason] += 1
+        run.not_checked[item.reason] += 1
     elif item.what in ("base", "inventory"):
-        seen = [Seen("profile", item.doc, problem) for problem in check_form(item)]
-        yield from findings((Sighting("", one, None) for one in seen), 1)
+        faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
+        yield from findings((Sighting("", one, None) for one in faults), 1)
     elif item.what == "object":
-        tally.counts["objects"] += 1
-        seen = list(check_object(item.doc, settings))
+        run.counts["objects"] += 1
+        group = Group(item.doc)
+        seen = [*check_object(item.doc, run.settings), *apply(run.settings.policies, Job(None, (group,)))]
         yield from findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
     elif item.what == "cr" and (said := header_of(item)) is not None:
-        tally.not_checked["rendered CR: its source is"] += 1
-        stale = compare(item, said, settings, reader)
+        run.not_checked["rendered CR: its source is"] += 1
+        stale = compare(item, said, run.settings, run.reader)
         if stale is not None:
             yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))], 1)
     else:
-        yield from _plan_findings(plans(item, settings, reader), tally)
+        yield from _plan_findings(plans(item, run.settings, run.reader), run)
 
 
-def _plan_findings(made: Iterable[Plan], tally: Tally) -> list[Finding]:
+def _plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
     """The findings of all variants of one document; what is equal in several is said once."""
     sightings: list[Sighting] = []
     variants = 0
     for plan in made:
         variants += 1
-        tally.counts["objects"] += plan.cr is not None
-        tally.counts["lowered"] += sum(group.replicas for group in plan.groups)
-        if not plan.lowered:
-            tally.not_checked[_why_not_lowered(plan)] += 1
+        run.counts["objects"] += plan.cr is not None
+        run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
-        sightings += [Sighting(plan.variant, seen, named) for seen in plan.seen]
+        sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *_ruled(plan, run))]
     return findings(sightings, variants)
+
+
+def _ruled(plan: Plan, run: Run) -> list[Seen]:
+    """What the policies say of a plan; of one that does not lower they say nothing, and that is counted."""
+    if not plan.lowered:
+        run.not_checked[_why_not_lowered(plan)] += 1
+        return []
+    job = Job(plan.cr, plan.groups, plan.profile, plan.inventory)
+    run.jobs.append(job)
+    for policy in lacking(run.settings.policies, job):
+        run.not_checked[f"{policy.rule.code}: no {' and no '.join(policy.needs)}"] += 1
+    return list(apply(run.settings.policies, job))
+
+
+def _identity_of(job: Job) -> dict[str, Any] | None:
+    return identity(job.cr.data) if job.cr is not None else None
 
 
 def _why_not_lowered(plan: Plan) -> str:

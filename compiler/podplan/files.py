@@ -32,6 +32,8 @@ class OutsideRoot(Exception):
 def root_of(path: str) -> str:
     """The folder that a file may refer into: the git top level above it, else its own folder."""
     folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
+    while not os.path.isdir(folder):  # standard input may be called after a file that does not exist
+        folder = os.path.dirname(folder)
     above = folder
     while True:
         if os.path.exists(os.path.join(above, ".git")):

@@ -12,13 +12,15 @@ from podplan.provenance import Doc, Fact, Flag, Indexed, Listing, Marked, Path, 
 class Group(NamedTuple):
     """Equal objects but for the index: ``doc`` is the one at index ``start``, and there are ``replicas``.
 
-    ``role`` is the replica type, or "" for an object that the job has only once.
+    ``role`` is the replica type, or "" for an object that the job has only once. ``training`` is the index of
+    the container that trains, for Pods.
     """
 
     doc: Doc
     role: str = ""
     start: int = 0
     replicas: int = 1
+    training: int | None = None
 
     @property
     def indexes(self) -> str:

@@ -16,6 +16,7 @@ from podplan import kinds, kubernetes
 from podplan.documents import Item
 from podplan.findings import Problem
 from podplan.groups import Group, Options
+from podplan.lint.policy import Policy
 from podplan.lint.seen import Seen
 from podplan.provenance import Doc
 from podplan.reading import Reader
@@ -31,7 +32,8 @@ class Settings(NamedTuple):
     """What the user asked for, from flags and configuration together.
 
     ``environments`` is None for profiles as written, "all" for as written and under each, or names.
-    ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named.
+    ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named;
+    ``policies`` are those that are on.
     """
 
     k8s_version: str = kubernetes.DEFAULT_VERSION
@@ -39,48 +41,53 @@ class Settings(NamedTuple):
     sets: Mapping[str, str] = {}
     options: Options = Options()
     inventory: str = ""
+    policies: tuple[Policy, ...] = ()
 
 
 class Plan(NamedTuple):
     """One CR, hand-written or compiled from one variant of a profile, and what became of it.
 
-    ``variant`` is the environment and matrix instance, "" for none. ``cr`` is None where the profile did not
+    ``variant`` is the environment and matrix instance, "" for none, and ``profile`` the profile as resolved
+    for it. ``inventory`` is what names in it were looked up in. ``cr`` is None where the profile did not
     compile, and ``lowered`` is false where the CR could not be lowered; then ``seen`` says why.
     """
 
     item: Item
-    variant: str
-    environment: str
-    cr: Doc | None
-    groups: tuple[Group, ...]
-    seen: tuple[Seen, ...]
-    lowered: bool
+    seen: tuple[Seen, ...] = ()
+    variant: str = ""
+    environment: str = ""
+    profile: Doc | None = None
+    inventory: Doc | None = None
+    cr: Doc | None = None
+    groups: tuple[Group, ...] = ()
+    lowered: bool = False
 
 
 def plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
     """Every CR that a profile stands for, or the CR itself, lowered and with its problems."""
+    named = settings.inventory
     if item.what == "podplan":
         unknown = Problem("PROF001", _unknown_kind(item.doc.data), ("kind",))
-        yield Plan(item, "", "", None, (), (Seen("profile", item.doc, unknown),), False)
+        yield Plan(item, (Seen("profile", item.doc, unknown),))
         return
     if item.what == "cr":
-        yield lower(Plan(item, "", "", item.doc, (), (), False), settings)
+        yield lower(Plan(item, cr=item.doc, inventory=reader.inventory_if_any(item.doc, named)), settings)
         return
     from podplan.profile.resolve import resolve
 
     resolution = resolve(
         item.doc,
         load=reader.load,
-        inventory=reader.inventory_for(item.doc, settings.inventory)
-        if _may_need_inventory(item.doc)
-        else None,
+        inventory=(reader.inventory_for if _refers_to_inventory(item.doc) else reader.inventory_if_any)(
+            item.doc, named
+        ),
         environments=settings.environments,
         sets=settings.sets,
     )
     form = (Seen("profile", item.doc, problem) for problem in check_form(item))
     seen = (*form, *(Seen("profile", doc, problem) for doc, problem in resolution.problems))
     if not resolution.variants:
-        yield Plan(item, "", "", None, (), seen, False)
+        yield Plan(item, seen)
     for variant in resolution.variants:
         yield compile_variant(item, variant, seen, settings)
         seen = ()
@@ -92,7 +99,7 @@ def compile_variant(item: Item, variant: Variant, seen: tuple[Seen, ...], settin
 
     compiled = compile_profile(variant.doc, variant.inventory)
     seen = (*seen, *(Seen("profile", variant.doc, problem) for problem in compiled.problems))
-    plan = Plan(item, variant.id, variant.environment, compiled.cr, (), seen, False)
+    plan = Plan(item, seen, variant.id, variant.environment, variant.doc, variant.inventory, compiled.cr)
     return plan if compiled.cr is None else lower(plan, settings)
 
 
@@ -130,7 +137,7 @@ def _unknown_kind(data: Mapping[str, Any]) -> str:
     return f"podplan knows {named}; there are JobProfile, JobProfileBase and ClusterInventory"
 
 
-def _may_need_inventory(doc: Doc) -> bool:
-    """Whether a profile could refer to the inventory: it is searched for only then."""
+def _refers_to_inventory(doc: Doc) -> bool:
+    """Whether a profile could refer to the inventory, so that two to choose from are an error."""
     text = doc.source.text if doc.source is not None else ""
     return any(word in text for word in ("hardware", "inventory", "extends"))

@@ -73,6 +73,15 @@ class Reader:
             self._inventories[root] = self._inventory(root, in_user_terms(found[0], file)) if found else None
         return self._inventories[root]
 
+    def inventory_if_any(self, doc: Doc, named: str = "") -> Doc | None:
+        """The same, but None where there are several to choose from."""
+        try:
+            return self.inventory_for(doc, named)
+        except RequestError:
+            if named:
+                raise
+            return None
+
     def texts(self, files: Iterable[str]) -> dict[str, str]:
         """The texts of those of ``files`` that were read here."""
         return {file: self._sources[file].text for file in files if file in self._sources}

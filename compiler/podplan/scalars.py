@@ -86,6 +86,9 @@ def shown(tag: str) -> str:
     return tag if len(tag) <= _LONGEST_SHOWN else tag[:_LONGEST_SHOWN] + "…"
 
 
+_FILE_MODE = re.compile(r"0[0-7]{3}")
+
+
 def hint(text: str, secret: bool = False) -> str:
     """A sentence for a plain scalar that Kubernetes reads as something else than it looks, else "".
 
@@ -94,7 +97,8 @@ def hint(text: str, secret: bool = False) -> str:
     if text.isdecimal() and text[0] != "0":
         return ""
     value = resolve(text)
-    if isinstance(value, str) or value is None:
+    # 0755 and the like are modes of files, which people mean as octal digits.
+    if isinstance(value, str) or value is None or _FILE_MODE.fullmatch(text):
         return ""
     lowered = text.lower()
     if isinstance(value, bool):

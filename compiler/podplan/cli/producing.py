@@ -43,7 +43,7 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
         for plan in all_plans(found, asked.settings, reader, wanted)
         if plan.environment or not _has_environments(plan)
     ]
-    result = summarised(found, made, reader)
+    result = summarised(found, made, asked.settings, reader)
     code = exit_code(result, asked.fail_on)
     if code == CLEAN and any(plan.cr is None or ("cr" in wanted and not plan.lowered) for plan in made):
         code = exit_code(result, None) or 1

@@ -25,9 +25,9 @@ def _order(found: Finding) -> tuple[object, ...]:
 
 
 def _finding(sighting: Sighting) -> Finding:
-    level, doc, problem, group = sighting.seen
+    level, doc, problem, group, rule, _ = sighting.seen
     source = locate(doc, problem.path, problem.on_key)
-    rule = RULES[problem.rule]
+    rule = rule or RULES[problem.rule]
     lowered = None
     if level == "lowered" and group is not None:
         lowered = Lowered(doc.data["kind"], doc.data["metadata"]["name"], group.indexes, problem.path)
@@ -47,9 +47,11 @@ def _finding(sighting: Sighting) -> Finding:
 
 
 def _related(sighting: Sighting, primary: Location) -> Iterable[Related]:
-    _, doc, problem, _ = sighting.seen
+    _, doc, problem, _, _, also = sighting.seen
     for path, message in problem.related:
         yield Related(locate(doc, path).location, message)
+    for place, message in also:
+        yield Related(locate(place.doc, place.path).location, message)
     for place in other_places(doc, problem.path):
         where = locate(place.doc, place.path).location
         if where != primary:

@@ -6,19 +6,23 @@ from typing import Any, NamedTuple
 
 from podplan.findings import Problem
 from podplan.groups import Group
-from podplan.provenance import Doc
+from podplan.provenance import Doc, Place
+from podplan.rules import Rule
 
 
 class Seen(NamedTuple):
     """A problem, the document it was seen in, and the level of that document.
 
-    ``level`` is file, profile, cr or lowered; ``group`` are the lowered objects that it is about.
+    ``level`` is file, profile, cr or lowered; ``group`` are the lowered objects that it is about. ``rule`` is
+    that of a policy, None for the rules in rules.py. ``also`` are further places, each with a label.
     """
 
     level: str
     doc: Doc
     problem: Problem
     group: Group | None = None
+    rule: Rule | None = None
+    also: tuple[tuple[Place, str], ...] = ()
 
 
 class Sighting(NamedTuple):

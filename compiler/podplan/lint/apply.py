@@ -1,0 +1,105 @@
+"""Policies applied to jobs: which documents each looks at, and what it says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from podplan.findings import Problem
+from podplan.groups import Group
+from podplan.lint import checks
+from podplan.lint.policy import Policy, filled
+from podplan.lint.seen import Seen
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.provenance import Place
+
+CONTAINER_LISTS = {
+    "all": ("containers",),
+    "init": ("initContainers",),
+    "every": ("initContainers", "containers"),
+}
+
+
+def apply(policies: Iterable[Policy], job: Job) -> Iterator[Seen]:
+    """What the policies say about one job: its profile, its CR and what it lowers to."""
+    for policy in policies:
+        if policy.scope.level != "set" and not _lacks(policy, job):
+            for subject in _subjects(policy, job):
+                yield from _seen(policy, subject)
+
+
+def apply_to_set(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[tuple[Job, Seen]]:
+    """What the policies about all jobs together say, each with the job that it is said of."""
+    for policy in policies:
+        if policy.scope.level != "set":
+            continue
+        for job in jobs:
+            if job.cr is None or _lacks(policy, job) or not _is_of(policy, job.cr.data.get("kind")):
+                continue
+            subject = Subject(job.cr, job, None, (), job.cr.data, jobs)
+            for seen in _seen(policy, subject):
+                yield job, seen
+
+
+def lacking(policies: Iterable[Policy], job: Job) -> list[Policy]:
+    """The policies that cannot be decided for a job, because something they need is not there."""
+    return [policy for policy in policies if _lacks(policy, job)]
+
+
+def _lacks(policy: Policy, job: Job) -> bool:
+    return "inventory" in policy.needs and job.inventory is None
+
+
+def _is_of(policy: Policy, kind: object) -> bool:
+    return not policy.scope.kinds or kind in policy.scope.kinds
+
+
+def _subjects(policy: Policy, job: Job) -> Iterator[Subject]:
+    level = policy.scope.level
+    if level == "profile" and job.profile is not None:
+        yield Subject(job.profile, job, data=job.profile.data)
+    elif level in ("cr", "job") and job.cr is not None and _is_of(policy, job.cr.data.get("kind")):
+        yield Subject(job.cr, job, data=job.cr.data)
+    elif level == "lowered":
+        for group in job.groups:
+            if _is_of(policy, group.doc.data.get("kind")):
+                yield from _parts(policy, job, group)
+
+
+def _parts(policy: Policy, job: Job, group: Group) -> Iterator[Subject]:
+    """A lowered object, or the containers of it that the policy is about."""
+    wanted = policy.scope.containers
+    data = group.doc.data
+    if not wanted:
+        yield Subject(group.doc, job, group, (), data)
+        return
+    spec = data.get("spec")
+    for listed in CONTAINER_LISTS.get(wanted, ("containers",)):
+        containers = spec.get(listed) if isinstance(spec, dict) else None
+        for number, container in enumerate(containers if isinstance(containers, list) else ()):
+            if isinstance(container, dict) and (wanted != "training" or number == (group.training or 0)):
+                yield Subject(group.doc, job, group, ("spec", listed, number), container)
+
+
+def _seen(policy: Policy, subject: Subject) -> Iterator[Seen]:
+    for hit in checks.hits(policy, subject):
+        yield _as_seen(policy, subject, hit)
+
+
+def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
+    doc = hit.doc or subject.doc
+    group = hit.group or (subject.group if hit.doc is None else None)
+    path = hit.path if hit.doc is not None else (*subject.base, *hit.path)
+    problem = Problem(
+        policy.rule.code,
+        filled(policy.message, hit.values),
+        path,
+        hit.on_key,
+        filled(policy.help, hit.values),
+    )
+    level = (
+        "lowered"
+        if group is not None
+        else {"job": "cr", "set": "cr"}.get(policy.scope.level, policy.scope.level)
+    )
+    also = tuple((Place(where, at), label) for where, at, label in hit.related)
+    return Seen(level, doc, problem, group, policy.rule, also)

@@ -1,0 +1,36 @@
+"""Policies that are a JSON Schema: a document that does not fulfil it breaks the policy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from podplan.lint.policy import Policy
+from podplan.lint.subject import Hit, Subject
+
+
+def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:
+    """One hit for each place that the schema refuses; ``value`` is what stands there."""
+    for error in _validator(json.dumps(policy.body, sort_keys=True)).iter_errors(subject.data):
+        path = tuple(error.instance_path)
+        yield Hit(path, {"value": _short(_at(subject.data, path))})
+
+
+@cache
+def _validator(text: str) -> Any:
+    from jsonschema_rs import Draft202012Validator
+
+    return Draft202012Validator(json.loads(text))
+
+
+def _at(value: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:59] + "…"

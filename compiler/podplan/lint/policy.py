@@ -1,0 +1,61 @@
+"""A policy: one file of data, read into plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Severity
+from podplan.rules import Rule
+
+PLACEHOLDER = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
+
+
+class Scope(NamedTuple):
+    """Which documents a policy looks at; see schemas/Policy.json."""
+
+    level: str
+    kinds: frozenset[str]
+    containers: str
+
+
+class Policy(NamedTuple):
+    """A rule and how it is decided: ``evaluator`` is check, schema or cel, ``body`` what belongs to it."""
+
+    rule: Rule
+    scope: Scope
+    evaluator: str
+    body: Any
+    params: Mapping[str, Any]
+    message: str
+    help: str
+    preset: str
+    preview: bool
+    needs: tuple[str, ...]
+    file: str
+
+
+def policy(data: Mapping[str, Any], file: str) -> Policy:
+    """The policy that a file with the form of schemas/Policy.json describes."""
+    scope = data["scope"]
+    evaluator = next(key for key in ("check", "schema", "cel") if key in data)
+    rule = Rule(data["id"], data["name"], Severity[data["severity"].upper()], data["summary"], data["basis"])
+    return Policy(
+        rule,
+        Scope(scope["level"], frozenset(scope.get("kinds", ())), scope.get("containers", "")),
+        evaluator,
+        data[evaluator],
+        data.get("params", {}),
+        data["message"],
+        data.get("help", ""),
+        data.get("presets", ["default"])[0],
+        data.get("preview", False),
+        tuple(data.get("needs", ())),
+        file,
+    )
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """``template`` with each ``{name}`` that ``values`` has replaced; nothing else is special in it."""
+    return PLACEHOLDER.sub(lambda match: str(values[match[1]]) if match[1] in values else match[0], template)

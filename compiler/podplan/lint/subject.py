@@ -1,0 +1,56 @@
+"""What policies look at: one document, with the job that it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from podplan.groups import Group
+from podplan.provenance import Doc, Path
+
+
+class Job(NamedTuple):
+    """One CR with all that it lowers to.
+
+    ``profile`` is the resolved profile it was compiled from, None for a hand-written CR. ``inventory`` is the
+    spec of the ClusterInventory, None where there is none. A plain Kubernetes object has no ``cr``.
+    """
+
+    cr: Doc | None
+    groups: tuple[Group, ...]
+    profile: Doc | None = None
+    inventory: Doc | None = None
+
+    @property
+    def pods(self) -> list[Group]:
+        return [group for group in self.groups if group.doc.data["kind"] == "Pod"]
+
+
+class Subject(NamedTuple):
+    """A document that a policy is applied to; ``base`` is where the paths of its hits begin.
+
+    ``data`` is the value at ``base``: the whole document, or one container of a Pod. ``jobs`` are all jobs of
+    the run, for policies about the set.
+    """
+
+    doc: Doc
+    job: Job
+    group: Group | None = None
+    base: Path = ()
+    data: Any = None
+    jobs: tuple[Job, ...] = ()
+
+
+class Hit(NamedTuple):
+    """Where a document breaks a policy: a path below the subject's base, and values for the message.
+
+    ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
+    where the place is in another document of the job than the subject's own.
+    """
+
+    path: Path
+    values: Mapping[str, Any] = {}
+    related: Iterable[tuple[Doc, Path, str]] = ()
+    on_key: bool = False
+    doc: Doc | None = None
+    group: Group | None = None
