@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podplan import scalars
+from podplan.source import scalars
 from podplan.source import read
 
 FROZEN = Path(__file__).parent.parent / "fixtures" / "yaml" / "scalars.jsonl"

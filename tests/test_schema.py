@@ -16,7 +16,7 @@ from podplan import bundled
 from podplan.findings import Problem, pointer
 from podplan.rules import RULES
 from podplan.schema import check_against, check_cr, known_but_not_lowered, names, show
-from podplan.spelling import old_field
+from podplan.schema.spelling import old_field
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
 MESSAGES = yaml.safe_load((FIXTURES / "messages.yaml").read_text())

@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from podplan.findings import pointer
-from podplan.wording import MOST_TOLD, faults, problems
+from podplan.schema.wording import MOST_TOLD, faults, problems
 
 SHAPE: dict[str, Any] = {
     "anyOf": [

@@ -164,7 +164,7 @@ def _kind_of(data: Data) -> str | None:
     name = data.get("kind")
     if not isinstance(name, str) or name in KINDS:
         return name if isinstance(name, str) else None
-    from podplan.spelling import old_kind
+    from podplan.schema.spelling import old_kind
 
     now = old_kind(name)
     return now if now in KINDS else None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from podplan.emit import emit_document
 from podplan.findings import Path
 from podplan.importing.comments import Comment
-from podplan.scalars import resolve
+from podplan.source.scalars import resolve
 
 WIDTH = 100
 _MOST_IN_FLOW = 8

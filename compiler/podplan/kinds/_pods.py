@@ -9,6 +9,7 @@ from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import Tree, job_labels, metadata, replacing
 from podplan.kinds._job import Job, Launch, Role
+from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._scheduling import scheduled, scheduler_labels
 from podplan.provenance import Cursor, Fact, Indexed, at
 
@@ -85,7 +86,7 @@ def pod_spec(
             job.options.fact(facts.SCHEDULER_NAME).value,
             over=(spec.get("schedulerName"),),
         )
-    return tree
+    return pod_in_order(tree)
 
 
 def training_index(containers: list[Cursor], preferred: str) -> int:
@@ -117,4 +118,4 @@ def launched(container: Tree, launch: Launch) -> Tree:
         tree["command"] = replacing(launch.command, command, None if launch.keep_args else args)
     if launch.args is not None:
         tree["args"] = replacing(launch.args, args)
-    return tree
+    return container_in_order(tree)

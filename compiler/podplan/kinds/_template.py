@@ -9,14 +9,10 @@ from podplan.findings import Problem
 from podplan.kinds._env import env
 from podplan.kinds._hardware import Node, shm_size
 from podplan.kinds._merge import Tree, merged, opened, ordered, present, rewrapped
+from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._profile import Role
 from podplan.kinds._volumes import container_ports, volumes
 from podplan.provenance import at
-
-CONTAINER_FIRST = ("name", "image", "imagePullPolicy", "command", "args", "workingDir", "ports")
-CONTAINER_LAST = ("envFrom", "env", "resources", "volumeMounts", "volumeDevices", "securityContext")
-POD_FIRST = ("restartPolicy", "serviceAccountName", "priorityClassName", "schedulerName", "nodeSelector")
-POD_LAST = ("tolerations", "imagePullSecrets", "securityContext", "initContainers", "containers", "volumes")
 
 
 def pod_template(
@@ -57,7 +53,7 @@ def training_container(role: Role, name: str, fields: dict[str, Any]) -> Tree | 
     tree: Tree = {"name": at((facts.CONTAINER_NAME, role.why), name), **written}
     for extra in extras:
         tree = merged(tree, extra)
-    return at(role.why, ordered(tree, CONTAINER_FIRST, CONTAINER_LAST))
+    return at(role.why, container_in_order(tree))
 
 
 def _arranged(tree: Tree) -> Tree:
@@ -67,6 +63,4 @@ def _arranged(tree: Tree) -> Tree:
     spec = opened(tree["spec"])
     if not isinstance(spec, dict):
         return tree
-    return ordered(
-        {**tree, "spec": rewrapped(tree["spec"], ordered(spec, POD_FIRST, POD_LAST))}, ("metadata",)
-    )
+    return ordered({**tree, "spec": rewrapped(tree["spec"], pod_in_order(spec))}, ("metadata",))

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 from podplan.findings import Problem
 from podplan.kinds import API_VERSION, KINDS, kind
-from podplan.kinds._merge import patched, without_nulls
+from podplan.kinds._merge import ordered, patched, without_nulls
 from podplan.kinds._profile import did_you_mean, enumeration, shown, unused_fields
 from podplan.provenance import Cursor, Doc, at, root, split
+
+METADATA_FIRST = ("name", "generateName", "namespace", "labels", "annotations")
 
 
 class Compiled(NamedTuple):
@@ -45,10 +47,18 @@ def _cr(top: Cursor, job: Cursor, spec: Any) -> Any:
         {
             "apiVersion": at(job, API_VERSION),
             "kind": job,
-            "metadata": without_nulls(metadata),
+            "metadata": _metadata(metadata),
             "spec": spec,
         },
     )
+
+
+def _metadata(written: Cursor) -> Any:
+    """The metadata of the profile, the name first even where a base gave the labels."""
+    if not written.exists:
+        return written
+    fields = {key: without_nulls(value) for key, value in written.fields().items()}
+    return at(written, ordered(fields, METADATA_FIRST))
 
 
 def _name(top: Cursor) -> Any:

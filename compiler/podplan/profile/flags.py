@@ -14,7 +14,7 @@ from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
 from podplan.profile.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, Flag, at, root, split
-from podplan.scalars import Scalar, resolve
+from podplan.source.scalars import Scalar, resolve
 
 _STEPS = re.compile(r"(?:[^.\\]|\\.)+")
 _NOT_SETTABLE = frozenset({"extends", "environments", "matrix", "values"})

@@ -24,11 +24,11 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from podplan import scalars
 from podplan.limits import MAX_DEPTH
-from podplan.places import Alias, Merge, Table, repeated_keys, table
-from podplan.scalars import NUMBER_STARTS, WORDS
-from podplan.tally import Tally
+from podplan.source import scalars
+from podplan.source.places import Alias, Merge, Table, repeated_keys, table
+from podplan.source.scalars import NUMBER_STARTS, WORDS
+from podplan.source.tally import Tally
 
 _KEY_STARTS = NUMBER_STARTS | {"<"}
 _LONGEST_SHOWN = 60

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from yaml import YAMLError
 
-from podplan.builder import Builder, Built, Trouble
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
-from podplan.places import LINE_BREAK, Entry, entry, offsets, scalar_end
-from podplan.syntax import explain
-from podplan.tally import Tally
+from podplan.source.builder import Builder, Built, Trouble
+from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
+from podplan.source.syntax import explain
+from podplan.source.tally import Tally
 
 Path = tuple[str | int, ...]
 

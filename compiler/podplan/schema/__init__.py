@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from podplan import bundled, kubernetes
 from podplan.findings import Path, Problem
 from podplan.kubernetes import metadata, schemas
-from podplan.schema_files import KUBERNETES_OBJECT, any_dialect, file, list_of, self_contained
+from podplan.schema.files import KUBERNETES_OBJECT, any_dialect, file, list_of, self_contained
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-    from podplan.wording import Fault
+    from podplan.schema.wording import Fault
 
 API_VERSION = "batch.tensorstack.dev/v1beta1"
 
@@ -135,7 +135,7 @@ def _kind(data: dict[str, Any]) -> tuple[str, list[Problem]]:
         return "", [Problem("SCHEMA003", 'required field "kind" is missing')]
 
     from podplan.kubernetes.structure import nearest
-    from podplan.spelling import old_kind
+    from podplan.schema.spelling import old_kind
 
     meant = old_kind(written) or {kind.lower(): kind for kind in kinds}.get(written.lower(), "")
     if meant:
@@ -175,7 +175,7 @@ def _written(spec: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
 def _misspelt_dialect(kind: str, dialects: dict[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
     """The dialect that has a field of which some field of ``spec`` is an old spelling or a slip."""
     from podplan.kubernetes.structure import nearest
-    from podplan.spelling import old_field
+    from podplan.schema.spelling import old_field
 
     for name, fields in dialects.items():
         for key in spec:
@@ -197,7 +197,7 @@ def _judged(name: str, kind: str, data: Any, drop_nulls: bool) -> tuple[list[Pro
     except ValueError:
         pass  # it is no JSON, which faults() tells
 
-    from podplan.wording import faults, is_unknown_field, problems
+    from podplan.schema.wording import faults, is_unknown_field, problems
 
     found = faults(validator, schema, data)
     if drop_nulls:
@@ -209,7 +209,7 @@ def _judged(name: str, kind: str, data: Any, drop_nulls: bool) -> tuple[list[Pro
 
 def _blocks_lowering(fault: Fault) -> bool:
     """Whether a fault keeps a CR from being lowered: a field too many does not, nor does its status."""
-    from podplan.wording import is_unknown_field
+    from podplan.schema.wording import is_unknown_field
 
     return not is_unknown_field(fault) and fault.path[:1] != ("status",)
 
@@ -243,7 +243,7 @@ def _check_parts(name: str, kind: str, data: dict[str, Any], k8s_version: str) -
             problems += found
             whole = whole and sound
     if any(problem.rule == "SCHEMA001" for problem in problems):
-        from podplan.wording import with_old_spellings
+        from podplan.schema.wording import with_old_spellings
 
         problems = with_old_spellings(problems, kind)
     return problems, whole

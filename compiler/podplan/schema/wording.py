@@ -21,7 +21,7 @@ from podplan.kubernetes.structure import (
     out_of_range,
     unknown_field,
 )
-from podplan.spelling import old_field, old_value
+from podplan.schema.spelling import old_field, old_value
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError

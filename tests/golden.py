@@ -1,0 +1,128 @@
+"""The cases below fixtures/: what they hold, and podplan run on one of them as a user runs it."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from podplan.cli import main
+from podplan.cli.lower import command as lower_command
+from podplan.cli.producing import Produced, produce
+
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+KINDS = (
+    "generic_job",
+    "pytorch_training_job",
+    "deepspeed_job",
+    "colossalai_job_launcher",
+    "colossalai_job_replicas",
+)
+GOLDENS = ("cr.yaml", "lowered.yaml", "folded.yaml", "findings.txt", "why.txt")
+REPORTS = {"full": "findings.txt", "concise": "concise.txt", "json": "findings.json"}
+LOWERING_FLAGS = {"--uid": 2, "--resumed": 1}  # how many words each is
+
+
+class Case(NamedTuple):
+    """A folder of a kind: a profile, or a CR written by hand."""
+
+    folder: Path
+
+    @property
+    def id(self) -> str:
+        return f"{self.folder.parent.name}/{self.folder.name}"
+
+    @property
+    def input(self) -> str:
+        return "profile.yaml" if (self.folder / "profile.yaml").exists() else "cr.yaml"
+
+    @property
+    def goldens(self) -> list[str]:
+        """What the case is to give. Folded text is asked for by a file that is there, and why by ``why``."""
+        wanted = {
+            "cr.yaml": self.input == "profile.yaml",
+            "folded.yaml": (self.folder / "folded.yaml").exists(),
+            "why.txt": (self.folder / "why").exists(),
+        }
+        return [golden for golden in GOLDENS if wanted.get(golden, True)]
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that somebody wrote, below the folder."""
+        files = (path for path in sorted(self.folder.rglob("*")) if path.is_file())
+        return [path for path in files if path.relative_to(self.folder).as_posix() not in self.goldens]
+
+    @property
+    def arguments(self) -> list[str]:
+        """The flags of the case, for the commands that lower."""
+        file = self.folder / "arguments"
+        return shlex.split(file.read_text()) if file.exists() else []
+
+    @property
+    def arguments_of_render(self) -> list[str]:
+        """The flags without those that only lowering has."""
+        words, kept = iter(self.arguments), []
+        for word in words:
+            for _ in range(LOWERING_FLAGS.get(word, 1) - 1):
+                next(words)
+            kept += [word] if word not in LOWERING_FLAGS else []
+        return kept
+
+
+def cases() -> Iterator[Case]:
+    """The cases of all kinds."""
+    for kind in KINDS:
+        yield from (Case(folder) for folder in sorted((FIXTURES / kind).iterdir()) if folder.is_dir())
+
+
+def finding_cases() -> list[Path]:
+    """The folders with mistakes."""
+    return sorted(folder for folder in (FIXTURES / "findings").iterdir() if folder.is_dir())
+
+
+def copy(files: list[Path], folder: Path, to: Path) -> None:
+    """``files`` of ``folder`` at the same places below ``to``: no path of this machine gets into a golden."""
+    for file in files:
+        target = to / file.relative_to(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+
+
+class Said(NamedTuple):
+    """How a command ended and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def podplan(*arguments: str) -> Said:
+    """``podplan arguments`` in this process, with the same bytes as on standard output."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["podplan", *arguments])
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        with pytest.raises(SystemExit) as end:
+            main()
+    assert isinstance(end.value.code, int)
+    return Said(end.value.code, _text(out), _text(err))
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def produced(case: Case) -> Produced:
+    """The plans of a case that lies in the current folder, as ``podplan lower`` makes them."""
+    flags = lower_command.make_context("lower", [case.input, *case.arguments]).params
+    paths = flags.pop("paths")
+    flags.pop("fold")
+    return produce(paths, frozenset({"profile", "cr"}), **flags)

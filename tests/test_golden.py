@@ -1,0 +1,88 @@
+"""What podplan prints for the cases below fixtures/, byte for byte; ``make goldens`` writes it anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from tests.golden import KINDS, REPORTS, Case, cases, copy, finding_cases, podplan
+
+# What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.
+INPUTS = {"profile.yaml", "cr.yaml", "inventory.yaml", "podplan.toml", "arguments", "why"}
+
+ALL = list(cases())
+FINDINGS = finding_cases()
+
+
+def _check(regression: FileRegressionFixture, text: str, golden: Path) -> None:
+    regression.check(text, fullpath=golden, encoding="utf-8", newline="")
+
+
+@pytest.mark.parametrize(
+    ("case", "golden"),
+    [(case, golden) for case in ALL for golden in case.goldens],
+    ids=[f"{case.id}-{golden}" for case in ALL for golden in case.goldens],
+)
+def test_golden(
+    case: Case,
+    golden: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
+    copy(case.inputs, case.folder, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    _check(file_regression, _made(case, golden), case.folder / golden)
+
+
+def _made(case: Case, golden: str) -> str:
+    if golden == "findings.txt":
+        return podplan("check", "--format", "full", *case.arguments, ".").out
+    if golden == "why.txt":
+        paths = (case.folder / "why").read_text().splitlines()
+        return "\n".join(f"$ podplan why {case.input} '{path}'\n{_why(case, path)}" for path in paths)
+    command = {
+        "cr.yaml": ("render", *case.arguments_of_render),
+        "lowered.yaml": ("lower", *case.arguments),
+        "folded.yaml": ("lower", "--fold", *case.arguments),
+    }[golden]
+    said = podplan(*command, case.input)
+    assert said.code == 0, said.err
+    return said.out
+
+
+def _why(case: Case, path: str) -> str:
+    said = podplan("why", *case.arguments, case.input, path)
+    assert said.code == 0, said.err
+    return said.out
+
+
+@pytest.mark.parametrize("report", REPORTS)
+@pytest.mark.parametrize("folder", FINDINGS, ids=[folder.name for folder in FINDINGS])
+def test_findings(
+    folder: Path,
+    report: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file_regression: FileRegressionFixture,
+) -> None:
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name not in REPORTS.values()]
+    copy(files, folder, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    said = podplan("check", "--format", report, ".")
+    assert said.code in (0, 1), said.err
+    _check(file_regression, said.out, folder / REPORTS[report])
+
+
+@pytest.mark.parametrize("case", ALL, ids=[case.id for case in ALL])
+def test_a_case_holds_nothing_that_nobody_reads_or_writes(case: Case) -> None:
+    names = {path.relative_to(case.folder).parts[0] for path in case.inputs}
+    assert names <= INPUTS | {"bases"}
+    text = (case.folder / case.input).read_text()
+    assert text.startswith("# "), "a case begins with a line that says what it is about"
+
+
+def test_every_kind_has_cases() -> None:
+    assert {case.folder.parent.name for case in ALL} == set(KINDS)
