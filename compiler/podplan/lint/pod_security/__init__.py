@@ -1,0 +1,93 @@
+"""The Pod Security Standards of Kubernetes, as its API server applies them, version by version.
+
+Measured against the answers of a real API server: tests/test_pod_security.py.
+Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from podplan.lint.pod_security import baseline, restricted
+from podplan.lint.pod_security.pod import Violation
+
+
+class Control(NamedTuple):
+    """One control. ``since`` is the first version with it, ``name`` what the API server calls it.
+
+    ``replaces`` is the control of baseline that it makes stricter: at the level restricted the API server
+    applies this one instead of that.
+    """
+
+    level: str
+    since: str
+    name: str
+    check: Callable[[Any, int], Iterator[Violation]]
+    replaces: str = ""
+
+
+CONTROLS = {
+    "hostNamespaces": Control("baseline", "1.0", "host namespaces", baseline.host_namespaces),
+    "privileged": Control("baseline", "1.0", "privileged", baseline.privileged),
+    "capabilities": Control("baseline", "1.0", "non-default capabilities", baseline.capabilities),
+    "hostPathVolumes": Control("baseline", "1.0", "hostPath volumes", baseline.host_path_volumes),
+    "hostPorts": Control("baseline", "1.0", "hostPort", baseline.host_ports),
+    "hostProbes": Control("baseline", "1.34", "probe or lifecycle host", baseline.host_probes),
+    "appArmorProfile": Control("baseline", "1.0", "forbidden AppArmor profile", baseline.app_armor_profile),
+    "seLinuxOptions": Control("baseline", "1.0", "seLinuxOptions", baseline.se_linux_options),
+    "procMount": Control("baseline", "1.0", "procMount", baseline.proc_mount),
+    "seccompProfile": Control("baseline", "1.19", "seccompProfile", baseline.seccomp_profile),
+    "sysctls": Control("baseline", "1.0", "forbidden sysctls", baseline.sysctls),
+    "hostProcess": Control("baseline", "1.0", "hostProcess", baseline.host_process),
+    "restrictedVolumes": Control(
+        "restricted", "1.0", "restricted volume types", restricted.volume_types, "hostPathVolumes"
+    ),
+    "allowPrivilegeEscalation": Control(
+        "restricted", "1.8", "allowPrivilegeEscalation != false", restricted.allow_privilege_escalation
+    ),
+    "runAsNonRoot": Control("restricted", "1.0", "runAsNonRoot != true", restricted.run_as_non_root),
+    "runAsUser": Control("restricted", "1.23", "runAsUser=0", restricted.run_as_user),
+    "restrictedSeccompProfile": Control(
+        "restricted", "1.19", "seccompProfile", restricted.seccomp_profile, "seccompProfile"
+    ),
+    "restrictedCapabilities": Control(
+        "restricted", "1.22", "unrestricted capabilities", restricted.capabilities, "capabilities"
+    ),
+    "restrictedProcMount": Control("restricted", "1.35", "procMount", restricted.proc_mount, "procMount"),
+}
+
+
+def violations(pod: Any, control: str, version: str) -> list[Violation]:
+    """Where a Pod breaks a control of CONTROLS at a version of Kubernetes such as "1.36", and how.
+
+    A path leads to the value that is at fault, or, where a value is missing, to the mapping that lacks it.
+    A Pod of an odd shape breaks nothing here: that is the schema's business. Raises KeyError for a control
+    that does not exist, ValueError for a version that is none.
+    """
+    wanted = CONTROLS[control]
+    return list(wanted.check(pod, minor(version))) if minor(version) >= minor(wanted.since) else []
+
+
+def beyond_baseline(pod: Any, control: str, version: str) -> list[Violation]:
+    """The violations at places where the control of baseline that this one replaces finds none."""
+    found, replaced = violations(pod, control, version), CONTROLS[control].replaces
+    said = {path for path, _ in violations(pod, replaced, version)} if found and replaced else set()
+    return [violation for violation in found if violation[0] not in said]
+
+
+def applied(level: str, version: str) -> list[str]:
+    """The controls that a namespace of the level ("baseline" or "restricted") applies at a version."""
+    known = [name for name, control in CONTROLS.items() if minor(version) >= minor(control.since)]
+    if level == "baseline":
+        return [name for name in known if CONTROLS[name].level == "baseline"]
+    replaced = {CONTROLS[name].replaces for name in known}
+    return [name for name in known if name not in replaced]
+
+
+def minor(version: str) -> int:
+    """The 36 of "1.36", "v1.36" or "1.36.2"; ValueError where it is no version 1 of Kubernetes."""
+    parts = version.removeprefix("v").split(".")
+    if parts[0] != "1" or len(parts) < 2 or not parts[1].isdecimal():
+        raise ValueError(f'"{version}" is not a version of Kubernetes such as 1.36')
+    return int(parts[1])

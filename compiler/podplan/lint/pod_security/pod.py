@@ -1,0 +1,89 @@
+"""Where the settings of a Pod's security stand: in its securityContext and in those of its containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+
+Violation = tuple[Path, str]
+
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+LONGEST_VALUE = 60
+
+
+class Setter(NamedTuple):
+    """A Pod or a container that may set something: who it is in a sentence, and where its own fields begin."""
+
+    who: str
+    base: Path
+    data: dict[str, Any]
+
+    @property
+    def context(self) -> dict[str, Any]:
+        return mapping(self.data.get("securityContext"))
+
+
+def setters(pod: Any) -> Iterator[Setter]:
+    """The Pod itself, then each of its containers."""
+    yield Setter("the Pod", ("spec",), spec(pod))
+    yield from containers(pod)
+
+
+def containers(pod: Any) -> Iterator[Setter]:
+    """Every container of the Pod, init and ephemeral containers included."""
+    for listed in CONTAINER_LISTS:
+        for number, container in members(spec(pod).get(listed)):
+            name = container.get("name", number)
+            yield Setter(f'container "{short(name)}"', ("spec", listed, number), container)
+
+
+def spec(pod: Any) -> dict[str, Any]:
+    return mapping(mapping(pod).get("spec"))
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """``value`` where it is a mapping, else an empty one: other shapes are the schema's business."""
+    return value if isinstance(value, dict) else {}
+
+
+def members(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The mappings in a list, with their indices."""
+    for number, member in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(member, dict):
+            yield number, member
+
+
+def texts(value: Any) -> Iterator[tuple[int, str]]:
+    """The strings in a list, with their indices."""
+    for number, member in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(member, str):
+            yield number, member
+
+
+def nearest(pod: Any, path: Path) -> Path:
+    """``path`` as far as it exists in the Pod: a missing field is reported at the mapping that lacks it."""
+    value = pod
+    for depth, step in enumerate(path):
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return path[:depth]
+    return path
+
+
+def in_user_namespace(pod: Any, minor: int) -> bool:
+    """Whether root in the Pod is nobody on the node, which Kubernetes 1.35 and later make allowances for."""
+    return minor >= 35 and spec(pod).get("hostUsers") is False
+
+
+def on_windows(pod: Any, minor: int) -> bool:
+    """Whether the Pod says that it is for Windows, where Kubernetes 1.25 and later ask for no Linux setting."""
+    return minor >= 25 and mapping(spec(pod).get("os")).get("name") == "windows"
+
+
+def short(value: Any) -> str:
+    """``value`` for a message, on one line and of bounded length."""
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
