@@ -34,7 +34,7 @@ labels = st.dictionaries(st.sampled_from(["team", "a/b", "replica-type"]), st.sa
 
 
 @st.composite
-def optional(draw: st.DrawFn, always: Object, **maybe: st.SearchStrategy[Any]) -> Object:
+def optional(draw: st.DrawFn, always: Object, /, **maybe: st.SearchStrategy[Any]) -> Object:
     """``always``, and each of ``maybe`` or not."""
     found = dict(always)
     for key, strategy in maybe.items():
@@ -119,7 +119,9 @@ def elastic(draw: st.DrawFn) -> Object:
 
 
 @st.composite
-def roles(draw: st.DrawFn, replicas: st.SearchStrategy[int], **maybe: st.SearchStrategy[Any]) -> list[Object]:
+def roles(
+    draw: st.DrawFn, replicas: st.SearchStrategy[int], /, **maybe: st.SearchStrategy[Any]
+) -> list[Object]:
     return [
         {
             **draw(optional({"type": name}, replicas=replicas, **maybe)),
@@ -240,7 +242,7 @@ def crs(draw: st.DrawFn, replicas: st.SearchStrategy[int] = FEW, systems: Sequen
     }
 
 
-ODD = st.sampled_from(
+ODD: st.SearchStrategy[Any] = st.sampled_from(
     [None, [], {}, "", 0, -1, 1, 2_147_483_647, True, "x", [None], [{}], ["x"], {"name": None}]
 )
 

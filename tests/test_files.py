@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from podplan.files import NoSuchPath, OutsideRoot, beside, expand, from_root, read_inside, root_of
+from podplan.reading.files import NoSuchPath, OutsideRoot, beside, expand, from_root, read_inside, root_of
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded
 
 

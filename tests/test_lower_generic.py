@@ -130,6 +130,7 @@ def test_variables_are_replaced_in_command_args_and_env_of_every_container() -> 
         ("$(service.port[http])", "80"),
         ("$(service.port[https])", "$(service.port[https])"),
         ("$(service.port[])", "$(service.port[])"),
+        ("$(service.port[None])", "$(service.port[None])"),
         ("$( rank )", "$( rank )"),
         ("$(rank", "$(rank"),
         ("$rank ${rank}", "$rank ${rank}"),
@@ -137,7 +138,7 @@ def test_variables_are_replaced_in_command_args_and_env_of_every_container() -> 
     ],
 )
 def test_what_a_variable_becomes(text: str, expected: str) -> None:
-    cr = one(f"args: ['{text}']", "service: {ports: [{name: http, port: 80}]}")
+    cr = one(f"args: ['{text}']", "service: {ports: [{name: http, port: 80}, {port: 90}]}")
     assert objects(cr).container("bert-worker-1")["args"] == [expected]
 
 

@@ -293,7 +293,7 @@ def test_a_uid_only_renames(cr: Object) -> None:
         assert (owner["kind"], owner["name"], owner["uid"]) == (cr["kind"], cr["metadata"]["name"], "0b3d")
 
 
-@settings(checked, max_examples=200)
+@settings(checked, max_examples=100)
 @given(odd_crs(), resumed)
 def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> None:
     assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from podplan.documents import Item, is_helm_template, items, mentions_ours
-from podplan.files import expand
 from podplan.findings import Finding, Location, Severity
 from podplan.groups import Group
 from podplan.lint.apply import apply, apply_to_set, lacking
@@ -19,7 +17,9 @@ from podplan.lint.subject import Job
 from podplan.pipeline import Plan, Settings, check_form, check_object, plans
 from podplan.provenance import trace
 from podplan.reading import Reader, Unread, sources
-from podplan.rendered import compare, header_of
+from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
+from podplan.reading.files import expand
+from podplan.rendering.origin import compare, header_of
 from podplan.rules import RULES
 from podplan.source import Fault, Source
 
@@ -222,15 +222,3 @@ def _why_not_lowered(plan: Plan) -> str:
     if any(seen.problem.rule == "CR900" for seen in plan.seen):
         return "lowered objects: the kind is not lowered yet"
     return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"
-
-
-def identity(data: Mapping[str, Any]) -> dict[str, Any]:
-    """apiVersion, kind, name and namespace of an object, None for what it lacks."""
-    metadata = data.get("metadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    return {
-        "apiVersion": data.get("apiVersion"),
-        "kind": data.get("kind"),
-        "name": metadata.get("name"),
-        "namespace": metadata.get("namespace"),
-    }

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from podplan.files import root_of
+from podplan.reading.files import root_of
 from podplan.requests import RequestError
 
 NAMES = ("podplan.toml", ".podplan.toml")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from podplan import kinds, kubernetes
-from podplan.documents import Item
+from podplan.reading.documents import Item
 from podplan.findings import Problem
 from podplan.groups import Group, Options
 from podplan.lint.policy import Policy

@@ -63,8 +63,8 @@ def _version(ctx: click.Context, wanted: bool) -> None:
 
 def main() -> NoReturn:
     """The entry point: every way out has its exit code, and none is a traceback."""
-    from podplan.files import NoSuchPath, OutsideRoot
     from podplan.limits import BoundExceeded
+    from podplan.reading.files import NoSuchPath, OutsideRoot
     from podplan.requests import RequestError
 
     try:

@@ -9,9 +9,9 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.output import replace_file, write
-from podplan.documents import items
-from podplan.files import expand
 from podplan.reading import Unread, sources, standard_input
+from podplan.reading.documents import items
+from podplan.reading.files import expand
 from podplan.requests import RequestError
 
 

@@ -11,9 +11,9 @@ from podplan.check import Result, summarised
 from podplan.cli.check import exit_code
 from podplan.cli.exits import CLEAN
 from podplan.cli.options import Request, default_paths, request
-from podplan.files import expand
 from podplan.pipeline import Plan
 from podplan.reading import Reader, sources, standard_input
+from podplan.reading.files import expand
 from podplan.rendering import all_plans
 
 

@@ -14,7 +14,8 @@ from podplan.source.scalars import resolve
 WIDTH = 100
 _MOST_IN_FLOW = 8
 # What a plain scalar may look like, in a flow collection too: words, paths, flags, images.
-_PLAIN = re.compile(r"(?:--?|[/.]{1,3})?[A-Za-z](?:[A-Za-z0-9_./@=+%-]|:(?=[A-Za-z0-9_./-]))*")
+_LETTERS = r"(?:[A-Za-z0-9_./@=+%-]|:(?=[A-Za-z0-9_./-]))"
+_PLAIN = re.compile(rf"(?:--?|[/.]{{1,3}})?[A-Za-z]{_LETTERS}*(?: {_LETTERS}+)*")
 _AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[KMGTP]i|[mMGT])|(?:[0-9]+[dhms])+")
 _SINGLE_QUOTED = re.compile(r"[ -~]*\"[ -~]*")
 _LITERAL = re.compile(r"[!-~](?:[ -~]*[!-~])?(?:\n(?:[ -~]*[!-~])?)*\n?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from podplan import facts
@@ -15,7 +16,7 @@ class Job(NamedTuple):
     """A CR with what all its children share.
 
     ``base`` is what the names of children begin with; ``name_why`` and ``base_why`` are where the names come
-    from, the place to edit first.
+    from, the place to edit first. ``debug`` and ``resume`` are the parts of the run mode by replica type.
     """
 
     cr: Cursor
@@ -26,6 +27,8 @@ class Job(NamedTuple):
     base_why: tuple[Why, ...]
     uid: Marked | Cursor
     options: Options
+    debug: Mapping[str, Cursor]
+    resume: Mapping[str, Cursor]
 
     @property
     def kind(self) -> str:
@@ -50,7 +53,15 @@ def job(cr: Cursor, options: Options) -> Job:
     base, fact = name, facts.BASE_SHORT
     if uid.value:
         base, fact = f"{name}-{suffix(name, uid.value)}", facts.BASE_SUFFIX
-    return Job(cr, cr.get("spec"), name, name_why, base, (*name_why, fact), uid, options)
+    spec = cr.get("spec")
+    debug = by("type", spec.get("runMode", "debug", "replicaSpecs"))
+    resume = by("type", spec.get("runMode", "pause", "resumeSpecs"))
+    return Job(cr, spec, name, name_why, base, (*name_why, fact), uid, options, debug, resume)
+
+
+def by(key: str, listed: Cursor) -> dict[str, Cursor]:
+    """The entries of a list by what they have under ``key``, if anything; of two alike, the first."""
+    return {entry[key].value: entry for entry in reversed(listed.entries()) if entry.get(key).exists}
 
 
 def _name(metadata: Cursor) -> tuple[str, tuple[Why, ...]]:
@@ -119,12 +130,12 @@ def launch(job: Job, type_: str, debug: Fact = facts.DEBUG) -> Launch:
     """
     debugging, pause = job.spec.get("runMode", "debug"), job.spec.get("runMode", "pause")
     if debugging.get("enabled").value is True:
-        entry = _entry(debugging.get("replicaSpecs"), type_)
+        entry = job.debug.get(type_, debugging.get("replicaSpecs", type_))
         command = _given(entry.get("command"))
         default = _by_default(job, debug, debugging)
         return Launch(command or default, keep_args=False, keep_init=not _skips_init(entry))
     if job.options.resumed and pause.get("enabled").value is True:
-        entry = _entry(pause.get("resumeSpecs"), type_)
+        entry = job.resume.get(type_, pause.get("resumeSpecs", type_))
         command, args = (_given(entry.get(key)) for key in ("command", "args"))
         return Launch(command, args, keep_init=not _skips_init(entry))
     return Launch()
@@ -142,11 +153,3 @@ def _by_default(job: Job, debug: Fact, debugging: Cursor) -> Marked:
 
 def _skips_init(entry: Cursor) -> bool:
     return entry.get("skipInitContainer").value is True
-
-
-def _entry(specs: Cursor, type_: str) -> Cursor:
-    """The entry for a type; one that is not written if there is none."""
-    for entry in specs.entries():
-        if entry.get("type").value == type_:
-            return entry
-    return specs.get(len(specs.entries()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from podplan.findings import Problem
@@ -113,6 +113,29 @@ def unused_fields(
             if field not in COMMON_ROLE_FIELDS | role_fields
         ]
     return [problem for problem in found if problem is not None]
+
+
+def repeated_names(spec: Cursor) -> list[Problem]:
+    """A problem for each entry of roles, data or ports whose name another one of the same list has."""
+    roles = spec.get("roles").entries()
+    lists = [
+        spec.get("roles"),
+        *(where.get(field) for where in (spec, *roles) for field in ("data", "ports")),
+    ]
+    return [problem for listed in lists for problem in _repeated(listed)]
+
+
+def _repeated(listed: Cursor) -> Iterator[Problem]:
+    first: dict[str, Cursor] = {}
+    for entry in listed.entries():
+        name = entry.get("name")
+        if not isinstance(name.value, str):
+            continue
+        if name.value in first:
+            said = f"{listed.path[-1]} already has an entry called {shown(name.value)}"
+            other = (first[name.value].path, "the other one")
+            yield Problem("PROF021", f"{said}; give this one another name", name.path, related=(other,))
+        first.setdefault(name.value, name)
 
 
 def _unused(place: Cursor, field: str, job: str, users: Iterable[str]) -> Problem | None:

@@ -53,7 +53,7 @@ def volumes(role: Role, size: Any, problems: list[Problem]) -> tuple[list[Any], 
         problems.append(Problem("PROF021", _SHM_TWICE, role.get("shm").path, on_key=True))
         return given, mounted
     memory = {"medium": "Memory", "sizeLimit": size}
-    why = (facts.SHM_VOLUME, role.get("shm") if role.get("shm").exists else role.why)
+    why = (facts.SHM_VOLUME, role.get("shm") if role.get("shm").exists else role.get("hardware"))
     given.append(at(why, {"name": SHM_NAME, "emptyDir": memory}))
     mounted.append(at(why, {"name": SHM_NAME, "mountPath": SHM_PATH}))
     return given, mounted

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from podplan.findings import Problem
 from podplan.kinds import API_VERSION, KINDS, kind
 from podplan.kinds._merge import ordered, patched, without_nulls
-from podplan.kinds._profile import did_you_mean, enumeration, shown, unused_fields
+from podplan.kinds._profile import did_you_mean, enumeration, repeated_names, shown, unused_fields
 from podplan.provenance import Cursor, Doc, at, root, split
 
 METADATA_FIRST = ("name", "generateName", "namespace", "labels", "annotations")
@@ -33,7 +33,8 @@ def compile_profile(profile: Doc, inventory: Doc | None) -> Compiled:
         return Compiled(None, [_no_job(job)])
     module = kind(job.value, "compile")
     tree, problems = module.compile(top, root(inventory if inventory is not None else Doc("", {})))
-    problems = [*unused_fields(top.get("spec"), module.FIELDS, module.ROLE_FIELDS, _users), *problems]
+    unused = unused_fields(top.get("spec"), module.FIELDS, module.ROLE_FIELDS, _users)
+    problems = [*unused, *repeated_names(top.get("spec")), *problems]
     for override in top.get("spec", "override").entries():
         if isinstance(override.get("spec").value, dict):
             tree = patched(tree, override.get("spec"))

@@ -9,7 +9,7 @@ from podplan.kinds._job import Job, Role, job, launch, name_of, paused, replica_
 from podplan.kinds._pods import REPLICA_INDEX, each_container, launched, pod_spec, pods
 from podplan.kinds._scheduling import members, pod_groups, scheduler_labels
 from podplan.kinds._services import services
-from podplan.kinds.generic_job.variables import substituted
+from podplan.kinds.generic_job.variables import Variables, substituted, variables
 from podplan.provenance import Cursor, Indexed, at
 
 
@@ -28,17 +28,18 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     ]
     if paused(generic):
         return exposed
-    running = [group for role in roles for group in _pods(generic, role, roles)]
+    known = variables(generic, roles)
+    running = [group for role in roles for group in _pods(generic, role, known)]
     return [*pod_groups(generic, *members(generic, roles)), *exposed, *running]
 
 
-def _pods(generic: Job, role: Role, roles: list[Role]) -> list[Group]:
+def _pods(generic: Job, role: Role, known: Variables) -> list[Group]:
     launching = launch(generic, role.type)
     containers = each_container(
         role,
         None if generic.spec.get("runMode", "debug", "enabled").value is True else 0,
-        lambda container: substituted(generic, role, roles, launched(container.fields(), launching)),
-        lambda container: substituted(generic, role, roles, dict(container.fields())),
+        lambda container: substituted(known, role, launched(container.fields(), launching)),
+        lambda container: substituted(known, role, dict(container.fields())),
     )
     labels: Tree = {
         **job_labels(generic),

@@ -7,12 +7,12 @@ is, and so is anything after ``$$``, which Kubernetes reads as an escape.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from podplan import facts
 from podplan.kinds._children import Tree, replacing
-from podplan.kinds._job import Job, Role
+from podplan.kinds._job import Job, Role, by
 from podplan.kinds._pods import REPLICA_INDEX
 from podplan.provenance import Cursor, Indexed, Marked, at, computed
 
@@ -23,14 +23,29 @@ VARIABLE = re.compile(
 )
 
 
-def substituted(job: Job, role: Role, roles: list[Role], container: Tree) -> Tree:
-    """A container with the variables in its command, args and env values replaced."""
+class Variables(NamedTuple):
+    """What the variables of one job stand for: its types, and the ports of its Services if it has any."""
+
+    base: str
+    roles: Mapping[str, Role]
+    ports: Mapping[str, Cursor] | None
+
+
+def variables(job: Job, roles: list[Role]) -> Variables:
+    """The variables of a job."""
+    ports = job.spec.get("service", "ports")
+    named = {role.type: role for role in reversed(roles)}
+    return Variables(job.base, named, by("name", ports) if ports.exists else None)
+
+
+def substituted(known: Variables, role: Role, container: Tree) -> Tree:
+    """A container of a role with the variables in its command, args and env values replaced."""
     tree = dict(container)
     for key in ("command", "args"):
         if key in tree:
-            tree[key] = _each(tree[key], lambda entry: _text(job, role, roles, entry))
+            tree[key] = _each(tree[key], lambda entry: _text(known, role, entry))
     if "env" in tree:
-        tree["env"] = _each(tree["env"], lambda entry: _variable(job, role, roles, entry))
+        tree["env"] = _each(tree["env"], lambda entry: _variable(known, role, entry))
     return tree
 
 
@@ -54,22 +69,22 @@ def _written(listed: Cursor | Marked) -> Cursor | None:
     return Cursor(*listed.origin.places[0], listed.value)
 
 
-def _variable(job: Job, role: Role, roles: list[Role], entry: Cursor) -> Any:
+def _variable(known: Variables, role: Role, entry: Cursor) -> Any:
     value = entry.get("value")
     if not value.exists:
         return entry
-    replaced = _text(job, role, roles, value)
+    replaced = _text(known, role, value)
     return entry if replaced is value else {**entry.fields(), "value": replaced}
 
 
-def _text(job: Job, role: Role, roles: list[Role], cursor: Cursor) -> Any:
+def _text(known: Variables, role: Role, cursor: Cursor) -> Any:
     """The text at a cursor with its variables replaced; the cursor itself when there are none."""
     if not isinstance(cursor.value, str) or "$(" not in cursor.value:
         return cursor
     parts: list[str | int] = []
     end = 0
     for match in VARIABLE.finditer(cursor.value):
-        value = _value(job, role, roles, match)
+        value = _value(known, role, match)
         if value is None:
             continue
         parts += [cursor.value[end : match.start()], value]
@@ -82,7 +97,7 @@ def _text(job: Job, role: Role, roles: list[Role], cursor: Cursor) -> Any:
     return computed(lambda _: "".join(map(str, parts)), cursor, fact=facts.GENERIC_SUBSTITUTION)
 
 
-def _value(job: Job, role: Role, roles: list[Role], match: re.Match[str]) -> str | int | None:
+def _value(known: Variables, role: Role, match: re.Match[str]) -> str | int | None:
     """What one variable stands for; a number for the index of the replica, None for what nobody knows."""
     found = match.groupdict()
     if match[0] == "$$":
@@ -92,15 +107,14 @@ def _value(job: Job, role: Role, roles: list[Role], match: re.Match[str]) -> str
     if found["rank"]:
         return REPLICA_INDEX
     if found["replicas"]:
-        named = next((r for r in roles if r.type == found["replicas"]), None)
+        named = known.roles.get(found["replicas"])
         return None if named is None else str(named.replicas)
-    ports = job.spec.get("service", "ports")
-    if not ports.exists:
+    if known.ports is None:
         return None
     if found["port"]:
-        port = next((p for p in ports.entries() if p.get("name").value == found["port"]), None)
+        port = known.ports.get(found["port"])
         return str(port["port"].value) if port is not None and port.get("port").exists else None
-    named = next((r for r in roles if r.type == found["host_type"]), None)
+    named = known.roles.get(found["host_type"])
     if named is None or int(found["host_rank"]) >= named.replicas:
         return None
-    return f"{job.base}-{named.type}-{int(found['host_rank'])}"
+    return f"{known.base}-{named.type}-{int(found['host_rank'])}"

@@ -18,7 +18,14 @@ from podplan.kinds._pods import (
 from podplan.kinds._scheduling import members, pod_groups
 from podplan.kinds._services import services
 from podplan.kinds.pytorch_training_job.elastic import elastic, shared_out
-from podplan.kinds.pytorch_training_job.rendezvous import environment, master_port, torchrun, uses_torchrun
+from podplan.kinds.pytorch_training_job.rendezvous import (
+    Rendezvous,
+    environment,
+    master_port,
+    rendezvous,
+    torchrun,
+    uses_torchrun,
+)
 from podplan.provenance import Cursor, at
 
 
@@ -31,19 +38,20 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     lasting = [*_tensorboard(training), *named]
     if paused(training):
         return lasting
+    meeting = rendezvous(training, roles)
     running: list[Group] = []
     first_rank = 0
     for role in roles:
-        running += _pods(training, roles, role, first_rank)
+        running += _pods(training, meeting, role, first_rank)
         first_rank += role.replicas
     needed = members(training, roles, elastic=elastic(training))
     return [*pod_groups(training, *needed), *lasting, *running]
 
 
-def _pods(training: Job, roles: list[Role], role: Role, first_rank: int) -> list[Group]:
+def _pods(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Group]:
     """The Pods of one role; the replica of rank 0 is a group of its own, for its label."""
     labels = replica_labels(training, role)
-    spec = _spec(training, roles, role, first_rank)
+    spec = _spec(training, meeting, role, first_rank)
     if first_rank > 0:
         return pods(training, role, spec, labels=labels)
     return [
@@ -52,20 +60,20 @@ def _pods(training: Job, roles: list[Role], role: Role, first_rank: int) -> list
     ]
 
 
-def _spec(training: Job, roles: list[Role], role: Role, first_rank: int) -> Tree:
+def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tree:
     launching = launch(training, role.type)
     written = role.template.get("spec", "containers").entries()
     preferred = str(training.options.fact(facts.PYTORCH_TRAINING_CONTAINER).value)
 
     def with_environment(container: Cursor) -> Tree:
-        before = environment(training, roles, first_rank)
+        before = environment(training, meeting, first_rank)
         return {**container.fields(), "env": [*before, *container.get("env").entries()]}
 
     def trained(container: Cursor) -> Tree:
         tree = with_environment(container)
         tree["ports"] = [*container.get("ports").entries(), *_declared(training, container)]
         if uses_torchrun(training):
-            tree["command"] = torchrun(training, roles, role, container)
+            tree["command"] = torchrun(training, meeting, role, container)
         return launched(tree, launching)
 
     containers = each_container(role, training_index(written, preferred), trained, with_environment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from podplan.provenance import Cursor, Doc, copied, split
@@ -87,3 +87,15 @@ def classified(doc: Doc) -> Item:
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return Item("object", doc)
     return Item("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+
+
+def identity(data: Mapping[str, Any]) -> dict[str, Any]:
+    """apiVersion, kind, name and namespace of an object, None for what it lacks."""
+    metadata = data.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {
+        "apiVersion": data.get("apiVersion"),
+        "kind": data.get("kind"),
+        "name": metadata.get("name"),
+        "namespace": metadata.get("namespace"),
+    }

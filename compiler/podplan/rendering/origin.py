@@ -7,12 +7,12 @@ import shlex
 from itertools import pairwise
 from typing import NamedTuple
 
-from podplan.documents import Item, items
-from podplan.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of
 from podplan.findings import Problem
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader
+from podplan.reading.documents import Item, items
+from podplan.reading.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of
 
 RENDERED_FROM = "# podplan: rendered from "
 

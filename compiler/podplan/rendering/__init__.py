@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from podplan.check import identity
-from podplan.documents import items
 from podplan.emit import emit_document
 from podplan.groups import Group, expand, folded
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader, Unread
-from podplan.rendered import header
+from podplan.reading.documents import identity, items
+from podplan.rendering.origin import header
 from podplan.requests import RequestError
 from podplan.source import Source
 

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from podplan.documents import items
-from podplan.files import OutsideRoot, beside, expand, in_user_terms, read_inside, root_of
 from podplan.findings import Problem, Severity
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded
 from podplan.provenance import Doc
+from podplan.reading.documents import items
+from podplan.reading.files import OutsideRoot, beside, expand, in_user_terms, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source, read
