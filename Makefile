@@ -6,7 +6,7 @@ STAMP  := $(VENV)/.installed
 WHEEL  := build/wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint goldens wheel-test corpus clean
+.PHONY: help setup demo test lint policies goldens wheel-test corpus clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -30,6 +30,9 @@ lint: $(STAMP)    ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+policies: $(STAMP) ## write policies/index.json and docs/rules from the policy files
+	$(BIN)/python tools/policies.py
+
 goldens: $(STAMP) ## make the golden files anew; read the difference before you commit it
 	$(BIN)/python -m pytest -q tests/test_golden.py --regen-all || true
 	git --no-pager diff --stat -- fixtures
@@ -40,7 +43,7 @@ wheel-test:       ## the same tests against the installed wheel, with compiler/ 
 	$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(WHEEL)/venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
 	$(WHEEL)/venv/bin/python -m pip install --quiet $(WHEEL)/podplan-*.whl --group dev
-	cp -r tests fixtures $(WHEEL)/
+	cp -r tests fixtures tools docs policies $(WHEEL)/
 	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests
 
 corpus: $(STAMP)  ## docs/corpus.md against the manifests in CORPUS, where they are at hand

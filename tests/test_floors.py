@@ -7,8 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import podplan
 import pytest
+
+import podplan
 
 PACKAGE = Path(podplan.__path__[0])
 

@@ -17,6 +17,8 @@ COMMANDS = {
     "lower": "lower",
     "why": "why",
     "import": "importing",
+    "rules": "rules",
+    "explain": "explain",
     "schema": "schema",
     "init": "init",
     "version": "version",

@@ -25,9 +25,13 @@ class Unread(NamedTuple):
 
 
 class Reader:
-    """Reads the files that profiles refer to, each once in a run: bases and the inventory."""
+    """Reads the files that profiles refer to, each once in a run: bases and the inventory.
 
-    def __init__(self) -> None:
+    A given ``inventory`` is that of every profile and CR, and none is looked for.
+    """
+
+    def __init__(self, inventory: Doc | None = None) -> None:
+        self._given = inventory
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
 
@@ -58,9 +62,11 @@ class Reader:
 
         Raises RequestError where the named file holds none, or where there are two to choose from.
         """
-        file = _file(doc)
+        if self._given is not None:
+            return self._given
         if named:
             return self._inventory(root_of(named), named)
+        file = _file(doc)
         root = root_of(file)
         if root not in self._inventories:
             found = list(_inventories(root))
@@ -109,8 +115,8 @@ def _reason(error: OSError) -> str:
 
 
 def _file(doc: Doc) -> str:
-    assert doc.source is not None, "only documents of a file extend others"
-    return doc.source.file
+    """The file that a document is in; an entry of a List is called after it."""
+    return doc.source.file if doc.source is not None else doc.name
 
 
 def _inventories(root: str) -> Iterator[str]:

@@ -1,0 +1,71 @@
+"""A rule as a page: for docs/rules and for podplan explain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podplan.emit import emit_document
+from podplan.rules import Rule
+
+
+def page(data: Mapping[str, Any]) -> str:
+    """The page of a policy, in Markdown, from the data of its file."""
+    parts = [
+        f"# {data['id']} {data['name']}",
+        f"{data['summary']}",
+        _facts(data),
+        f"## Why\n\n{data['why'].strip()}",
+    ]
+    if data.get("proof"):
+        parts.append(f"## Proof\n\n{str(data['proof']).strip()}")
+    if data.get("help"):
+        parts.append(f"## What to do\n\n{data['help'][0].upper()}{data['help'][1:]}.")
+    parts += [_example(example) for example in data.get("examples", ())]
+    if data.get("links"):
+        parts.append("## Links\n\n" + "\n".join(f"- <{link}>" for link in data["links"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def builtin_page(rule: Rule) -> str:
+    """The page of a rule that belongs to reading or to the schemas."""
+    return f"# {rule.code} {rule.name}\n\n{rule.summary}\n\n**{rule.severity}**, {rule.basis}\n"
+
+
+def contents(pages: Sequence[Mapping[str, Any]], builtin: Sequence[Rule]) -> str:
+    """The table of all rules, in Markdown."""
+    rows = [
+        f"| [{data['id']}]({data['id']}.md) | {data['name']} | {_severity(data)} | {data['summary']} |"
+        for data in pages
+    ]
+    own = [f"| {rule.code} | {rule.name} | {rule.severity} | {rule.summary} |" for rule in builtin]
+    return (
+        "# Rules\n\nMade by `make policies` from the files in `policies/`.\n\n"
+        "| code | name | severity | what it says |\n|---|---|---|---|\n" + "\n".join(rows) + "\n\n"
+        "## Rules of reading and of the schemas\n\n"
+        "| code | name | severity | what it says |\n|---|---|---|---|\n" + "\n".join(own) + "\n"
+    )
+
+
+def _severity(data: Mapping[str, Any]) -> str:
+    return f"{data['severity']}, preview" if data.get("preview") else str(data["severity"])
+
+
+def _facts(data: Mapping[str, Any]) -> str:
+    scope = data["scope"]
+    where = {"job": "what a CR lowers to, taken together", "set": "all jobs together"}.get(
+        scope["level"],
+        {"cr": "CRs", "lowered": "lowered objects", "profile": "profiles"}.get(scope["level"], ""),
+    )
+    kinds = f" ({', '.join(scope['kinds'])})" if scope.get("kinds") else ""
+    preset = data.get("presets", ["default"])[0]
+    needs = f"; needs {', '.join(data['needs'])}" if data.get("needs") else ""
+    return f"**{_severity(data)}**, {data['basis']}; looks at {where}{kinds}; preset {preset}{needs}"
+
+
+def _example(example: Mapping[str, Any]) -> str:
+    verdict = {"bad": "Found", "good": "Fine", "near": "Fine, though close"}[example["verdict"]]
+    objects = example.get("objects") or [example["object"]]
+    text = "---\n".join(emit_document(entry) for entry in objects)
+    said = f"\n\n> {example['message']}" if example.get("message") else ""
+    return f"## {verdict}: {example['name']}\n\n```yaml\n{text}```{said}"

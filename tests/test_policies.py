@@ -1,0 +1,74 @@
+"""Every policy keeps what its examples promise, and what is made from the policies is up to date."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podplan.lint import checks
+from podplan.lint.catalogue import ours, whole
+from podplan.schema import check_against
+from tests.policies import findings, merged, nagging, places
+
+POLICIES = {data["id"]: data for data in whole()}
+EXAMPLES = [
+    pytest.param(code, example, id=f"{code}-{example['verdict']}-{example['name']}")
+    for code, data in POLICIES.items()
+    for example in data.get("examples", ())
+]
+TOP = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("code", POLICIES)
+def test_form(code: str) -> None:
+    data = POLICIES[code]
+    assert check_against("Policy", data) == []
+    assert {example["verdict"] for example in data["examples"]} >= {"bad", "good", "near"}
+    assert data["severity"] != "error" or data["basis"] == "documented", "an error rests on documented facts"
+    if "check" in data:
+        checks.check(data["check"])
+
+
+@pytest.mark.parametrize(("code", "example"), EXAMPLES)
+def test_example(code: str, example: dict[str, Any]) -> None:
+    found = findings(example, code)
+    if example["verdict"] != "bad":
+        assert places(found, code) == []
+        if example["verdict"] == "good":
+            assert nagging(found) == []
+        return
+    assert places(found, code), nagging(found)
+    if "at" in example:
+        assert places(found, code) == sorted(example["at"])
+    if "message" in example:
+        assert example["message"] in [one.message for one in found if one.rule == code]
+    assert [line for line in nagging(found) if not line.startswith(code)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "example"),
+    [p for p in EXAMPLES if "mended" in p.values[1]],  # type: ignore[operator]
+)
+def test_taking_the_bad_part_away_silences_it(code: str, example: dict[str, Any]) -> None:
+    mended = {**example, "object": merged(example["object"], example["mended"])}
+    found = findings(mended, code)
+    assert places(found, code) == []
+    assert nagging(found) == []
+
+
+def test_ids_are_unique_and_ordered() -> None:
+    assert [policy.rule.code for policy in ours()] == sorted(POLICIES)
+    assert len({policy.rule.name for policy in ours()}) == len(POLICIES)
+
+
+def test_what_is_made_from_the_policies_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("policies_tool", TOP / "tools" / "policies.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    for path, text in tool.made().items():
+        assert (TOP / path).read_text(encoding="utf-8") == text, f"{path}: run make policies"
