@@ -86,7 +86,8 @@ def test_check_of_one_cr_loads_only_what_it_needs(tmp_path: Path) -> None:
     """A valid CR needs neither templates nor explanations nor profiles."""
     cr = tmp_path / "job.yaml"
     cr.write_text(
-        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\nspec:\n  replicaSpecs:\n"
+        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\n"
+        "spec:\n  replicaSpecs:\n"
         "  - type: worker\n    template: {spec: {containers: [{name: main, image: 'busybox:1.36'}]}}\n"
     )
     script = (

@@ -8,6 +8,7 @@ from typing import Any
 from podplan import kubernetes, schema
 
 Schema = Mapping[str, Any]
+BOUNDS = {"default": "default", "enum": "one of", "minimum": "at least", "maximum": "at most"}
 COMBINING = ("allOf", "anyOf", "oneOf", "if", "then", "else")
 
 
@@ -20,9 +21,7 @@ def page(topic: str) -> str:
     name, *steps = topic.replace("[]", "").split(".")
     if name not in schema.names():
         listed = ", ".join(schema.names())
-        raise NoSuchField(
-            f'"{topic}" is no rule and no field; rules are in podplan rules, fields begin with {listed}'
-        )
+        raise NoSuchField(f'"{topic}" is no rule (podplan rules lists them), and fields begin with {listed}')
     whole = schema.show(name, kubernetes.DEFAULT_VERSION)
     here: list[Schema] = [whole]
     for number, step in enumerate(steps):
@@ -37,17 +36,12 @@ def page(topic: str) -> str:
 
 def _page(topic: str, here: list[Schema], whole: Schema) -> str:
     lines = [topic, ""]
-    lines += dict.fromkeys(f"  {part['description']}" for part in here if part.get("description"))
+    lines += dict.fromkeys(f"  {said}" for said in (_description(part, whole) for part in here) if said)
     types = dict.fromkeys(_type(part, whole) for part in here)
     lines.append(f"  type: {' or '.join(kind for kind in types if kind) or 'any'}")
-    for key, said in (
-        ("default", "default"),
-        ("enum", "one of"),
-        ("minimum", "at least"),
-        ("maximum", "at most"),
-    ):
-        for value in {str(_shown(part[key])): None for part in here if key in part}:
-            lines.append(f"  {said}: {value}")
+    for key, said in BOUNDS.items():
+        found = (_shown(inner[key]) for part in here for inner in _parts(part, whole) if key in inner)
+        lines += dict.fromkeys(f"  {said}: {value}" for value in found)
     fields = {key: entry for part in here for key, entry in _fields(part, whole)}
     if fields:
         width = max(map(len, fields))
@@ -57,11 +51,8 @@ def _page(topic: str, here: list[Schema], whole: Schema) -> str:
 
 
 def _shown(value: Any) -> Any:
-    return (
-        ", ".join("null" if entry is None else str(entry) for entry in value)
-        if isinstance(value, list)
-        else value
-    )
+    """A value of a schema as text; lists without null, which stands for not written."""
+    return ", ".join(str(entry) for entry in value if entry is not None) if isinstance(value, list) else value
 
 
 def _parts(part: Any, whole: Schema) -> Iterator[Schema]:
