@@ -180,6 +180,45 @@ def test_what_no_field_says_becomes_an_override_with_a_reason() -> None:
     }
 
 
+def pod(*containers: Any, **spec: Any) -> dict[str, Any]:
+    return {"spec": {"containers": list(containers), **spec}}
+
+
+CODE, DATA_VOLUME = {"name": "code", "emptyDir": {}}, {"name": "data", "nfs": {"server": "s", "path": "/"}}
+MOUNTS = [{"name": "data", "mountPath": "/d"}, {"name": "code", "mountPath": "/c"}]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {},
+        {"metadata": {"labels": {"a": "b"}}},
+        {"spec": {}},
+        pod(),
+        pod({"image": "i:1"}),
+        pod({"name": "worker"}),
+        pod({"name": "a"}, {"name": "a", "image": "i:1"}),
+        pod({"image": "i:1"}, {"name": "b"}),
+        pod({"name": "a", "env": [{"name": "X", "value": "1"}, {"name": "X", "value": "2"}]}),
+        pod({"name": "a", "env": [{"name": "X"}, {"name": "Y", "value": "2"}]}),
+        pod({"name": "a", "ports": [{"name": "http", "containerPort": 80}]}),
+        pod({"name": "a", "ports": [{"containerPort": 80}, {"name": "http", "containerPort": 81}]}),
+        pod({"name": "a", "volumeMounts": MOUNTS}, volumes=[CODE, DATA_VOLUME]),
+        pod({"name": "a", "volumeMounts": MOUNTS}, volumes=[DATA_VOLUME, CODE]),
+        pod({"name": "a", "volumeMounts": MOUNTS}),
+        pod({"name": "a"}, volumes=[CODE, CODE]),
+        pod({"name": "a", "command": "sh", "args": ["x"]}),
+        pod({"name": "a", "command": [], "args": []}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("kind", ["GenericJob", "PyTorchTrainingJob"])
+def test_templates_of_every_shape_need_no_override(kind: str, template: Any) -> None:
+    for names in (["worker"], ["node"], ["a", "b"]):
+        cr = cr_of(kind, {"replicaSpecs": [{"type": name, "template": template} for name in names]})
+        assert "override" not in profile_for(cr)["spec"]
+
+
 def test_an_entry_of_a_list_keeps_its_own_comments() -> None:
     text = (
         "# of the list\napiVersion: v1\nkind: List\nitems:\n"

@@ -6,13 +6,10 @@ the result and comparing; so each function takes only what compiles back to the 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import Any
 
 from podplan import facts
 from podplan.kinds._hardware import gpu_count
-from podplan.kinds._volumes import NAMED_SOURCES, SHM_NAME, SHM_PATH
 
 Fields = dict[str, Any]
 
@@ -23,8 +20,6 @@ FIELD_ORDER = (
     *("roles", "override"),
 )
 _ROLE_ORDER = ("name", "replicas", "scalingWeight")
-_ENV_REFERENCES = {"secretKeyRef": "secret", "configMapKeyRef": "configMap"}
-_PORT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def in_order(fields: Fields, first: tuple[str, ...] = ()) -> Fields:
@@ -78,168 +73,6 @@ def same(left: Any, right: Any) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
     return type(left) is type(right) and bool(left == right)
-
-
-# --- template -------------------------------------------------------------------------------------
-
-
-def template_fields(template: Any, name: str, run: Callable[[Fields], Fields]) -> Fields:
-    """A PodTemplateSpec as fields of a role.
-
-    ``name`` is what the kind calls the training container, and ``run`` takes command and args out of it and
-    gives the ``run`` that says the same.
-    """
-    if not isinstance(template, dict):
-        return {}
-    spec = mapping(template.get("spec"))
-    containers = listed(spec.get("containers"))
-    if not _mergeable(containers):
-        return {"pod": template}
-    fields, rest = _container_fields(dict(containers[0]), name, spec, run)
-    rest_of_spec = {key: value for key, value in spec.items() if key not in ("containers", "volumes")}
-    if containers[1:]:
-        rest_of_spec["containers"] = containers[1:]
-    pod = {**template, "spec": {**rest_of_spec, **rest}}
-    if not pod["spec"]:
-        del pod["spec"]
-    return {**fields, "pod": pod} if pod else fields
-
-
-def _mergeable(containers: list[Any]) -> bool:
-    """Whether ``pod`` can add the other containers to the first: all have names of their own."""
-    if not containers or not all(isinstance(container, dict) and container for container in containers):
-        return False
-    names = [container.get("name") for container in containers]
-    return len(names) == 1 or (all(isinstance(name, str) for name in names) and len(set(names)) == len(names))
-
-
-def _container_fields(
-    container: Fields, name: str, spec: Fields, run: Callable[[Fields], Fields]
-) -> tuple[Fields, Fields]:
-    """The fields that the training container gives, and the volumes of the Pod that they do not say."""
-    fields: Fields = {}
-    renamed = {"name": container.pop("name", None)}
-    fields |= run(container)
-    for field in ("image", "workingDir"):
-        if isinstance(container.get(field), str) and container[field]:
-            fields[field] = container.pop(field)
-    if (
-        set(mapping(container.get("resources"))) <= {"limits", "requests", "claims"}
-        and "resources" in container
-    ):
-        fields["resources"] = container.pop("resources")
-    env, rest = env_fields(listed(container.get("env")))
-    _take(container, "env", fields, env, rest)
-    ports, rest = port_fields(listed(container.get("ports")))
-    _take(container, "ports", fields, ports, rest)
-    data, volumes, mounts = data_fields(listed(spec.get("volumes")), listed(container.get("volumeMounts")))
-    if data and not mounts and not volumes and _is_shm(data[-1]):
-        fields["shm"] = data.pop()["emptyDir"]["sizeLimit"]
-    _take(container, "volumeMounts", fields, None, mounts)
-    if data:
-        fields["data"] = data
-    extras = ({} if renamed["name"] == name else renamed) | container
-    return ({**fields, "container": extras} if extras else fields), (
-        {"volumes": volumes} if volumes or spec.get("volumes") == [] else {}
-    )
-
-
-def _take(container: Fields, key: str, fields: Fields, value: Any, rest: list[Any]) -> None:
-    """Moves what was understood of a list to ``fields``, and leaves the rest in the container."""
-    if value:
-        fields[key] = value
-    if rest:
-        container[key] = rest
-    elif listed(container.get(key)):
-        del container[key]
-
-
-def env_fields(entries: list[Any]) -> tuple[Fields, list[Any]]:
-    """The first variables of a container as ``env``, and those from the first on that it cannot say."""
-    env: Fields = {}
-    for i, entry in enumerate(entries):
-        value = _env_value(mapping(entry))
-        if value is None or not isinstance(entry.get("name"), str) or entry["name"] in env:
-            return env, entries[i:]
-        env[entry["name"]] = value
-    return env, []
-
-
-def _env_value(entry: Fields) -> Any:
-    if set(entry) == {"name", "value"} and isinstance(entry["value"], str):
-        return entry["value"]
-    source = mapping(entry.get("valueFrom"))
-    if set(entry) != {"name", "valueFrom"} or len(source) != 1:
-        return None
-    [(kind, reference)] = source.items()
-    if kind == "fieldRef" and set(mapping(reference)) == {"fieldPath"}:
-        return {"field": reference["fieldPath"]}
-    if kind in _ENV_REFERENCES and set(mapping(reference)) == {"name", "key"}:
-        name, key = reference["name"], reference["key"]
-        if all(isinstance(part, str) and part and "/" not in part for part in (name, key)):
-            return {_ENV_REFERENCES[kind]: f"{name}/{key}"}
-    return None
-
-
-def port_fields(entries: list[Any]) -> tuple[list[Fields], list[Any]]:
-    """The first ports of a container as ``ports``, and those from the first on that it cannot say."""
-    ports: list[Fields] = []
-    for i, entry in enumerate(entries):
-        fields = mapping(entry)
-        plain = {"name", "containerPort"} <= set(fields) <= {"name", "containerPort", "protocol"}
-        name = str(fields.get("name"))
-        if not plain or not _PORT_NAME.fullmatch(name) or name in (port["name"] for port in ports):
-            return ports, entries[i:]
-        ports.append(picked(fields, {"name": "name", "containerPort": "port", "protocol": "protocol"}))
-    return ports, []
-
-
-def data_fields(volumes: list[Any], mounts: list[Any]) -> tuple[list[Fields], list[Any], list[Any]]:
-    """Volumes and mounts as ``data``, as far as both are in the same order, and the rest of both."""
-    data: list[Fields] = []
-    mounted = 0
-    names = [mapping(mount).get("name") for mount in mounts]
-    for i, volume in enumerate(volumes):
-        entry = _data_entry(mapping(volume))
-        if entry is None or any(entry["name"] == other["name"] for other in data):
-            return data, volumes[i:], mounts[mounted:]
-        if mounted < len(mounts) and names[mounted] == entry["name"]:
-            mount = _mount_fields(mounts[mounted])
-            if mount is None:
-                return data, volumes[i:], mounts[mounted:]
-            entry |= mount
-            mounted += 1
-        data.append(entry)
-    return data, [], mounts[mounted:]
-
-
-def _data_entry(volume: Fields) -> Fields | None:
-    """A volume as an entry of ``data`` without its mount."""
-    name, sources = volume.get("name"), {key: value for key, value in volume.items() if key != "name"}
-    if not isinstance(name, str) or len(sources) != 1:
-        return None
-    [(kind, source)] = sources.items()
-    for field, (spelled, key) in NAMED_SOURCES.items():
-        if kind == spelled and set(mapping(source)) == {key} and isinstance(source[key], str):
-            return {"name": name, field: source[key]}
-    if kind == "emptyDir" and set(mapping(source)) <= {"medium", "sizeLimit"} and source is not None:
-        return {"name": name, "emptyDir": source}
-    return {"name": name, "volume": sources}
-
-
-def _mount_fields(mount: Fields) -> Fields | None:
-    if not {"mountPath"} <= set(mount) <= {"name", "mountPath", "subPath", "readOnly"}:
-        return None
-    return picked(mount, {"mountPath": "mount", "subPath": "subPath", "readOnly": "readOnly"})
-
-
-def _is_shm(entry: Fields) -> bool:
-    """Whether ``shm`` says the same as this entry."""
-    return set(entry) == {"name", "emptyDir", "mount"} and (
-        (entry["name"], entry["mount"]) == (SHM_NAME, SHM_PATH)
-        and set(mapping(entry["emptyDir"])) == {"medium", "sizeLimit"}
-        and entry["emptyDir"]["medium"] == "Memory"
-    )
 
 
 # --- policies -------------------------------------------------------------------------------------

@@ -56,6 +56,12 @@ def patched(base: Tree, patch: Cursor) -> Tree:
     return _replaced(base, patch)
 
 
+def mergeable(field: str, entries: list[Any]) -> bool:
+    """Whether the entries of the list ``field`` can be told apart by its merge key."""
+    keys = [_key(entry, MERGE_KEYS[field]) for entry in entries]
+    return None not in keys and len(set(keys)) == len(keys)
+
+
 def without_nulls(cursor: Cursor) -> Tree:
     """What is at ``cursor``, less the null entries of its maps: a null counts as not written."""
     if cursor.value is None:  # an entry of a list

@@ -14,9 +14,9 @@ from podplan.kinds._decompile import (
     restart_fields,
     same,
     schedule_fields,
-    template_fields,
 )
 from podplan.kinds._unrun import nothing
+from podplan.kinds._untemplate import template_fields
 from podplan.kinds.colossalai_job.compile import LAUNCHER_INHERITS
 
 # Fields of the spec that a launcher replaces by its own; the others it inherits are laid over each other.

@@ -12,10 +12,10 @@ from podplan.kinds._decompile import (
     processes_field,
     run_policy_fields,
     schedule_fields,
-    template_fields,
     with_roles,
 )
 from podplan.kinds._unrun import nothing
+from podplan.kinds._untemplate import template_fields
 
 _BLOCK = ("customCommand", "localRank", "autotune", "otherArgs")
 

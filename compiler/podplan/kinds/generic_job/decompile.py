@@ -13,10 +13,10 @@ from podplan.kinds._decompile import (
     restart_fields,
     same,
     schedule_fields,
-    template_fields,
     with_roles,
 )
 from podplan.kinds._unrun import from_command
+from podplan.kinds._untemplate import template_fields
 
 
 def decompile(spec: Fields) -> Fields:

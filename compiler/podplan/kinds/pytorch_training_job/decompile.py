@@ -14,10 +14,10 @@ from podplan.kinds._decompile import (
     processes_field,
     run_policy_fields,
     schedule_fields,
-    template_fields,
     with_roles,
 )
 from podplan.kinds._unrun import from_python_args, from_torchrun_args
+from podplan.kinds._untemplate import template_fields
 from podplan.kinds.pytorch_training_job.compile import CONTAINER
 
 _COUNT = re.compile("[1-9][0-9]{0,8}")
