@@ -25,7 +25,7 @@ from podplan.lint.pod_security.pod import (
 HOST_NAMESPACES = {
     "hostNetwork": "network",
     "hostPID": "processes",
-    "hostIPC": "shared memory and semaphores",
+    "hostIPC": "shared memory",
 }
 CAPABILITIES = (
     "AUDIT_WRITE",
@@ -81,11 +81,11 @@ def host_namespaces(pod: Any, _minor: int) -> Iterator[Violation]:
 
 
 def privileged(pod: Any, _minor: int) -> Iterator[Violation]:
-    for who, base, container in containers(pod):
-        if mapping(container.get("securityContext")).get("privileged") is True:
+    for setter in containers(pod):
+        if setter.context.get("privileged") is True:
             yield (
-                (*base, "securityContext", "privileged"),
-                f"{who} runs privileged; leave privileged out or set it to false",
+                (*setter.base, "securityContext", "privileged"),
+                f"{setter.who} runs privileged; leave privileged out or set it to false",
             )
 
 
@@ -127,7 +127,7 @@ def host_ports(pod: Any, _minor: int) -> Iterator[Violation]:
                     (*base, "ports", number, "hostPort"),
                     f"{who} takes port {short(taken)} of the node; leave hostPort out",
                 )
-            elif base[1] != "ephemeralContainers" and port.get("containerPort"):
+            elif port.get("containerPort"):
                 implied.append(short(port["containerPort"]))
     if implied and spec(pod).get("hostNetwork") is True:
         ports = "port" if len(implied) == 1 else "ports"
@@ -226,7 +226,8 @@ def sysctls(pod: Any, minor: int) -> Iterator[Violation]:
         if isinstance(name, str) and name not in safe:
             yield (
                 ("spec", "securityContext", "sysctls", number, "name"),
-                f"the Pod sets the sysctl {short(name)}; Kubernetes 1.{minor} allows {', '.join(sorted(safe))}",
+                f"the Pod sets the sysctl {short(name)}; "
+                f"allowed in Kubernetes 1.{minor}: {', '.join(sorted(safe))}",
             )
 
 

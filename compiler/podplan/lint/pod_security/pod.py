@@ -14,7 +14,7 @@ LONGEST_VALUE = 60
 
 
 class Setter(NamedTuple):
-    """A Pod or a container that may set something: who it is in a sentence, and where its own fields begin."""
+    """A Pod or a container: what a message calls it, where its own fields begin, and its data."""
 
     who: str
     base: Path
@@ -79,7 +79,7 @@ def in_user_namespace(pod: Any, minor: int) -> bool:
 
 
 def on_windows(pod: Any, minor: int) -> bool:
-    """Whether the Pod says that it is for Windows, where Kubernetes 1.25 and later ask for no Linux setting."""
+    """Whether the Pod is for Windows, where Kubernetes 1.25 and later ask for no setting of Linux."""
     return minor >= 25 and mapping(spec(pod).get("os")).get("name") == "windows"
 
 

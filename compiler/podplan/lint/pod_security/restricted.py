@@ -110,7 +110,7 @@ def proc_mount(pod: Any, _minor: int) -> Iterator[Violation]:
 
 
 def _unset(pod: Any, field: str, remedy: str) -> Iterator[Violation]:
-    """The containers for which neither they nor the Pod set a field; once for the Pod where it is all of them."""
+    """The containers that neither set a field nor have it from the Pod; one violation where it is all."""
     if mapping(spec(pod).get("securityContext")).get(field) is not None:
         return
     every = list(containers(pod))
