@@ -1,0 +1,81 @@
+"""What a container asks for, as numbers that policies compare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes import quantities
+
+# Whole devices as device plugins name them, MIG slices and shared GPUs among them
+# (https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/).
+ACCELERATOR = re.compile(
+    r"(?:nvidia\.com/(?:gpu(?:\.shared)?|mig-.+)|amd\.com/gpu|gpu\.intel\.com/(?:i915|xe)|habana\.ai/gaudi"
+    r"|hygon\.com/dcu|huawei\.com/Ascend\w+|cambricon\.com/mlu\w*|google\.com/tpu|aws\.amazon\.com/neuron\w*)"
+)
+
+
+class Amount(NamedTuple):
+    """A number of something, and the path below the container that says so (None where nothing does)."""
+
+    number: int
+    path: Path | None
+    resource: str = ""
+
+
+def accelerators(container: Mapping[str, Any]) -> Amount:
+    """How many GPUs or the like a container has: by its limits, else its requests."""
+    for section in ("limits", "requests"):
+        for name, value in entries(container, section).items():
+            units = quantities.parse(value)
+            if ACCELERATOR.fullmatch(name) and units is not None:
+                return Amount(units // quantities.ONE, ("resources", section, name), name)
+    return Amount(0, None)
+
+
+def entries(container: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    """``resources.limits`` or ``resources.requests`` of a container; empty where there is none."""
+    resources = container.get("resources")
+    found = resources.get(section) if isinstance(resources, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def units(container: Mapping[str, Any], resource: str) -> int | None:
+    """What a container is given of a resource, in 10⁻⁹: the request, else the limit; None for neither."""
+    for section in ("requests", "limits"):
+        found = quantities.parse(entries(container, section).get(resource))
+        if found is not None:
+            return found
+    return None
+
+
+def containers(group: Group) -> list[tuple[Path, Mapping[str, Any]]]:
+    """The containers of a Pod with their paths, without init containers."""
+    spec = group.doc.data.get("spec")
+    listed = spec.get("containers") if isinstance(spec, dict) else None
+    found = listed if isinstance(listed, list) else []
+    return [(("spec", "containers", i), c) for i, c in enumerate(found) if isinstance(c, dict)]
+
+
+def training(group: Group) -> tuple[Path, Mapping[str, Any]] | None:
+    """The training container of a Pod with its path."""
+    listed = containers(group)
+    index = group.training or 0
+    return listed[index] if index < len(listed) else None
+
+
+def pod_units(group: Group, resource: str) -> int:
+    """What one Pod of a group is given of a resource by all its containers, in 10⁻⁹."""
+    return sum(units(container, resource) or 0 for _, container in containers(group))
+
+
+def shown(units_: int, resource: str) -> str:
+    """An amount as people write it: GPUs and the like as whole numbers, memory in Gi, cpu in cores."""
+    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
+        gibi = units_ / quantities.ONE / 2**30
+        return f"{gibi:.0f}Gi" if gibi >= 10 or gibi == int(gibi) else f"{gibi:.1f}Gi"
+    number = units_ / quantities.ONE
+    return f"{number:.0f}" if number == int(number) else f"{number:.2f}".rstrip("0")
