@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections import Counter
 from typing import Any
 from unittest.mock import patch
@@ -15,15 +14,24 @@ from hypothesis import strategies as st
 from podplan import facts, groups, kubernetes
 from podplan.groups import Group, Options, at_index
 from podplan.kinds import lower_cr
-from podplan.kinds._job import suffix
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT
 from podplan.provenance import Doc, Fact, Path, split, trace
 from podplan.schema import check_cr
+from tests.invariants import (
+    base,
+    check_gang,
+    check_hostfile,
+    check_hosts,
+    check_objects,
+    check_origins,
+    check_rendezvous,
+    check_services,
+    value_at,
+)
 from tests.lowering import (
     Lowered,
     Object,
     document,
-    environment,
     job,
     lower,
     objects,
@@ -47,31 +55,6 @@ COUNTED = {
 }
 
 
-def value_at(data: Any, path: Path) -> Any:
-    for step in path:
-        data = data[step]
-    return data
-
-
-def base(cr: Object) -> str:
-    """What the names of the children begin with."""
-    name, uid = cr["metadata"]["name"], cr["metadata"].get("uid")
-    return f"{name}-{suffix(name, uid)}" if uid else str(name)
-
-
-def selected(lowered: Lowered, service: Object) -> list[str]:
-    """The Pods that a Service stands for."""
-    selector = service["spec"]["selector"].items()
-    return [name for name, pod in lowered.of("Pod").items() if selector <= pod["metadata"]["labels"].items()]
-
-
-def said(container: Object) -> list[str]:
-    """Every text of a container that may name a host."""
-    values = (entry.get("value") for entry in container.get("env", []))
-    texts = [*container.get("command", []), *container.get("args", []), *values]
-    return [text for text in texts if isinstance(text, str)]
-
-
 @checked
 @given(crs(MANY))
 def test_the_strategies_make_valid_crs(cr: Object) -> None:
@@ -83,28 +66,13 @@ def test_the_strategies_make_valid_crs(cr: Object) -> None:
 @checked
 @given(crs(), resumed)
 def test_a_valid_cr_gives_objects_that_the_api_server_takes(cr: Object, goes_on: bool) -> None:
-    for found in objects(cr, resumed=goes_on).values():
-        assert kubernetes.check(found) == []
+    check_objects(objects(cr, resumed=goes_on))
 
 
 @checked
 @given(crs(MANY), resumed)
 def test_every_part_of_every_object_has_an_origin(cr: Object, goes_on: bool) -> None:
-    check_origins(lower(cr, resumed=goes_on))
-
-
-def check_origins(lowered: list[Group]) -> None:
-    for group in lowered:
-        for path, value in parts(group.doc.data):
-            steps = trace(group.doc, path)
-            end = steps[-1]
-            if end.origin is None:
-                assert end.doc.source is not None
-                assert end.doc.source.span(end.path).line >= 1
-            else:
-                assert end.origin.fact is not None or end.origin.flag is not None
-            if all(step.origin is None or step.origin.how == "copied" for step in steps):
-                assert value == value_at(end.doc.data, end.path)
+    check_origins(group.doc for group in lower(cr, resumed=goes_on))
 
 
 @checked
@@ -138,74 +106,31 @@ def test_a_template_stands_for_what_lowering_gives_at_each_index(cr: Object, ind
 @checked
 @given(crs())
 def test_names_are_unique_and_every_service_stands_for_one_pod(cr: Object) -> None:
-    lowered = objects(cr)
-    assume(lowered.of("Pod"))
-    for service in lowered.of("Service").values():
-        assert selected(lowered, service) == [service["metadata"]["name"]]
+    check_services(objects(cr))
 
 
 @checked
 @given(crs(), resumed)
 def test_every_replica_that_is_named_can_be_reached(cr: Object, goes_on: bool) -> None:
-    lowered = objects(cr, resumed=goes_on)
-    replica = re.compile(rf"\b{re.escape(base(cr))}-[a-z]+-[0-9]+\b")
-    containers = [each for pod in lowered.of("Pod").values() for each in pod["spec"]["containers"]]
-    texts = [text for container in containers for text in said(container)]
-    texts += [text for found in lowered.of("ConfigMap").values() for text in found["data"].values()]
-    for host in (host for text in texts for host in replica.findall(text)):
-        assert ("Service", host) in lowered
+    check_hosts(objects(cr, resumed=goes_on), base(cr))
 
 
 @checked
 @given(crs(systems=["PyTorchTrainingJob"]))
 def test_ranks_are_counted_once_each_and_one_pod_owns_the_rendezvous(cr: Object) -> None:
-    lowered = objects(cr)
-    pods = lowered.of("Pod")
-    assume(pods)
-    # What the controller sets comes first; a variable of the template that follows would win.
-    env = [environment({"env": pod["spec"]["containers"][0]["env"][:4]}) for pod in pods.values()]
-    (address,) = {variables["MASTER_ADDR"] for variables in env}
-    (port,) = {variables["MASTER_PORT"] for variables in env}
-    masters = [name for name, pod in pods.items() if pod["metadata"]["labels"].get("job-role") == "master"]
-    assert masters == [address]
-    assert port in [str(found["port"]) for found in lowered["Service", address]["spec"]["ports"]]
-    if cr["spec"].get("torchrunConfig", {}).get("enabled"):
-        assert not any("RANK" in variables or "WORLD_SIZE" in variables for variables in env)
-    else:
-        assert sorted(int(variables["RANK"]) for variables in env) == list(range(len(pods)))
-        assert {variables["WORLD_SIZE"] for variables in env} == {str(len(pods))}
-        assert environment(pods[address]["spec"]["containers"][0])["RANK"] == "0"
+    check_rendezvous(cr, objects(cr))
 
 
 @checked
 @given(crs(systems=["DeepSpeedJob", "launcher", "replicaSpecs"]))
 def test_the_hostfile_lists_the_workers_with_all_their_slots(cr: Object) -> None:
-    lowered = objects(cr)
-    (files,) = lowered.of("ConfigMap").values()
-    hosts = [line.split(" ") for line in files["data"]["hostfile"].splitlines()]
-    assert [host for host, *_ in hosts] == list(lowered.of("Service"))
-    for service in lowered.of("Service").values():
-        assert service["spec"]["ports"] == [{"name": "ssh", "port": 22}]
-    if cr["kind"] == "DeepSpeedJob":
-        slots = cr["spec"].get("config", {}).get("slotsPerWorker", 1)
-        total = sum(int(rest.removeprefix("slots=")) for _, rest in hosts)
-        assert total == slots * len(lowered.of("Service"))
-    else:
-        assert all(len(words) == 1 for words in hosts)
+    check_hostfile(cr, objects(cr))
 
 
 @checked
 @given(crs(), resumed)
 def test_a_gang_never_needs_more_pods_than_there_are(cr: Object, goes_on: bool) -> None:
-    lowered = objects(cr, resumed=goes_on)
-    for gang in lowered.of("PodGroup").values():
-        assert 0 <= gang["spec"]["minMember"] <= len(lowered.of("Pod"))
-    scheduled = "t9kScheduler" in cr["spec"].get("scheduler", {})
-    if scheduled and lowered.of("Pod"):
-        assert list(lowered.of("PodGroup")) == [cr["metadata"]["name"]]
-    for pod in lowered.of("Pod").values():
-        assert ("schedulerName" in pod["spec"]) == scheduled
-        assert pod["spec"]["restartPolicy"] == "Never"
+    check_gang(cr, objects(cr, resumed=goes_on))
 
 
 def workers(cr: Object) -> list[Object]:
@@ -298,7 +223,7 @@ def test_a_uid_only_renames(cr: Object) -> None:
 def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> None:
     assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)
     lowered = lower(cr, resumed=goes_on, uid="0b3d")
-    check_origins(lowered)
+    check_origins(group.doc for group in lowered)
     for group in lowered:
         kubernetes.check(group.doc.data)
         assert group.replicas >= 1

@@ -1,0 +1,87 @@
+"""What must hold for the lowered objects of every golden, whatever the golden says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from podplan.pipeline import Plan
+from tests import invariants
+from tests.golden import Case, cases, copy, produced
+from tests.lowering import Lowered, Object, written_out
+
+ALL = list(cases())
+OVER_SSH = ("DeepSpeedJob", "ColossalAIJob")
+
+
+def _with_name(plan: Plan, uid: str) -> Object:
+    """The CR of a plan, with the uid that it is lowered with."""
+    assert plan.cr is not None
+    metadata = plan.cr.data["metadata"]
+    return {**plan.cr.data, "metadata": {**metadata, "uid": metadata.get("uid") or uid}}
+
+
+@pytest.fixture(params=ALL, ids=[case.id for case in ALL])
+def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Case:
+    """A case with its inputs in the current folder."""
+    copy(request.param.inputs, request.param.folder, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert isinstance(request.param, Case)
+    return request.param
+
+
+def _jobs(case: Case) -> list[tuple[Object, Lowered]]:
+    """Each CR of a case with all that it is lowered to."""
+    made = produced(case)
+    assert made.plans
+    uid = made.request.settings.options.uid
+    return [(_with_name(plan, uid), written_out(list(plan.groups))) for plan in made.plans]
+
+
+def test_the_api_server_takes_every_object_and_the_parts_fit(case: Case) -> None:
+    for cr, lowered in _jobs(case):
+        invariants.check_objects(lowered)
+        invariants.check_services(lowered)
+        invariants.check_hosts(lowered, invariants.base(cr))
+        invariants.check_gang(cr, lowered)
+        if cr["kind"] == "PyTorchTrainingJob":
+            invariants.check_rendezvous(cr, lowered)
+        if cr["kind"] in OVER_SSH:
+            invariants.check_hostfile(cr, lowered)
+
+
+def test_every_part_goes_back_to_a_line_a_flag_or_a_fact(case: Case) -> None:
+    for plan in produced(case).plans:
+        assert plan.cr is not None
+        invariants.check_origins([plan.cr, *(group.doc for group in plan.groups)])
+
+
+def test_the_golden_holds_these_objects_each_name_once(case: Case) -> None:
+    written: list[Any] = [
+        found for found in yaml.safe_load_all((case.folder / "lowered.yaml").read_text()) if found
+    ]
+    assert written == [found for _, lowered in _jobs(case) for found in lowered.values()]
+    names = [
+        (found["kind"], found["metadata"].get("namespace"), found["metadata"]["name"]) for found in written
+    ]
+    assert len(names) == len(set(names))
+
+
+def test_every_volume_that_a_lowered_pod_mounts_from_a_child_is_lowered_too(case: Case) -> None:
+    for cr, lowered in _jobs(case):
+        own = invariants.base(cr)
+        for pod in lowered.of("Pod").values():
+            for volume in pod["spec"].get("volumes", []):
+                secret = volume.get("secret", {}).get("secretName", "")
+                config = volume.get("configMap", {}).get("name", "")
+                for kind, name in (("Secret", secret), ("ConfigMap", config)):
+                    if name.startswith(f"{own}-"):
+                        assert _keys(volume) <= set(lowered[kind, name]["data"])
+
+
+def _keys(volume: Object) -> set[str]:
+    items = [*volume.get("secret", {}).get("items", []), *volume.get("configMap", {}).get("items", [])]
+    return {item["key"] for item in items}
