@@ -151,6 +151,11 @@ def test_one_process_per_worker_unless_written(spec: str) -> None:
     cr = colossalai(spec)
     del cr["spec"]["worker" if spec == LAUNCHER else "torchConfig"]["procPerWorker"]
     assert objects(cr).container("bert-launcher")["command"][4:6] == ["--nproc_per_node", "1"]
+    path = ("spec", "containers", 0, "command", 5)
+    assert fact_at(group_of(lower(colossalai(spec)), "Pod", "launcher"), path) is None
+    fact = fact_at(group_of(lower(cr), "Pod", "launcher"), path)
+    assert fact is not None
+    assert (fact.id, fact.basis) == ("colossalai.processes", "documented")
 
 
 @BOTH

@@ -8,7 +8,7 @@ from podplan import facts
 from podplan.kinds._children import Tree, replacing
 from podplan.kinds._job import Job
 from podplan.kinds.colossalai_job.training import Training
-from podplan.provenance import Cursor, Marked, at
+from podplan.provenance import Cursor, Marked, at, computed
 
 
 def container(job: Job, training: Training, worker: Cursor, mounts: list[Marked]) -> Tree:
@@ -41,12 +41,17 @@ def _entries(written: Any) -> list[Cursor]:
 def _colossalai_run(job: Job, training: Training) -> Marked:
     """``colossalai run``, its options, the script and its arguments (t9k-semantics §3.3)."""
     path = job.options.fact(facts.COLOSSALAI_HOSTFILE_PATH)
-    processes = job.options.fact(facts.COLOSSALAI_PROCESSES)
-    number = str(training.processes.otherwise(processes.value))
     words: list[Any] = ["colossalai", "run", "--hostfile", at((path, job.spec), path.value)]
-    words += ["--nproc_per_node", at((training.processes, facts.COLOSSALAI_PROCESSES), number)]
+    words += ["--nproc_per_node", _processes(job, training.processes)]
     options = training.torchrun_options
     if options.value:
         handed_on = ",".join(str(option.value).removeprefix("--") for option in options.entries())
         words += ["--extra_launch_args", at((options, facts.COLOSSALAI_LAUNCH_ARGUMENTS), handed_on)]
     return at((training.script, facts.COLOSSALAI_RUN), [*words, *training.script.entries()])
+
+
+def _processes(job: Job, written: Cursor) -> Marked:
+    if written.exists:
+        return computed(str, written)
+    fact = job.options.fact(facts.COLOSSALAI_PROCESSES)
+    return at((fact, written), str(fact.value))
