@@ -219,6 +219,30 @@ def test_templates_of_every_shape_need_no_override(kind: str, template: Any) -> 
         assert "override" not in profile_for(cr)["spec"]
 
 
+LAUNCHER, WORKER = pod({"name": "launcher", "image": "i:1"}), pod({"name": "worker", "image": "i:1"})
+OTHER_LAUNCHER = pod({"name": "launcher", "image": "i:2", "workingDir": "/w"}, nodeName="n")
+
+
+@pytest.mark.parametrize(
+    ("roles", "written"),
+    [
+        ([("launcher", LAUNCHER), ("worker", WORKER)], []),
+        ([("worker", WORKER), ("launcher", LAUNCHER)], ["worker", "launcher"]),
+        ([("worker", WORKER)], ["worker"]),
+        ([("launcher", LAUNCHER)], ["launcher"]),
+        ([("launcher", {}), ("worker", WORKER)], ["launcher", "worker"]),
+        ([("launcher", OTHER_LAUNCHER), ("worker", WORKER)], ["launcher"]),
+    ],
+)
+def test_roles_of_a_colossalai_job_are_written_where_they_differ(
+    roles: list[tuple[str, Any]], written: list[str]
+) -> None:
+    specs = [{"type": name, "template": template} for name, template in roles]
+    spec = profile_for(cr_of("ColossalAIJob", {"replicaSpecs": specs}))["spec"]
+    assert "override" not in spec
+    assert [role["name"] for role in spec.get("roles", [])] == written
+
+
 def test_an_entry_of_a_list_keeps_its_own_comments() -> None:
     text = (
         "# of the list\napiVersion: v1\nkind: List\nitems:\n"
