@@ -58,7 +58,7 @@ def test_agrees_with_the_api_server(half: int) -> None:
     agreement = 1 - wrong.total() / compared
     print(f"half {half}: {compared - wrong.total()} of {compared} verdicts agree ({agreement:.2%})")
     assert compared == 46_800
-    assert agreement >= 0.999, wrong
+    assert not wrong, wrong
 
 
 # Control -> where its field stands below the Pod's spec or a container, and a value that is allowed there.
@@ -310,6 +310,19 @@ def test_odd_shapes_never_raise(data: st.DataObject) -> None:
             assert exists(odd, where)
             assert "\n" not in message
             assert len(message) < 400
+
+
+@pytest.mark.parametrize(
+    ("control", "spec"),
+    [
+        ("hostNamespaces", {"hostNetwork": "true"}),
+        ("runAsUser", {"securityContext": {"runAsUser": False}}),
+        ("capabilities", {"containers": [{"securityContext": {"capabilities": {"add": "SYS_ADMIN"}}}]}),
+        ("restrictedVolumes", {"volumes": [{"name": "scratch", "nfs": None}, None]}),
+    ],
+)
+def test_other_shapes_are_the_business_of_the_schema(control: str, spec: Object) -> None:
+    assert violations(pod(spec), control, VERSION) == []
 
 
 @cache
