@@ -260,6 +260,17 @@ def test_an_entry_of_a_list_keeps_its_own_comments() -> None:
     )
 
 
+def test_a_comment_that_every_role_has_is_said_once() -> None:
+    role = "    template:\n      spec:\n        # not root\n        securityContext: {runAsUser: 1000}\n"
+    text = (
+        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\n"
+        f"spec:\n  replicaSpecs:\n  - type: ps\n{role}  - type: worker\n{role}"
+    )
+    profile = imported(text).text
+    assert profile.count("# not root") == 1
+    assert same(compiled(profile), document(text).data)
+
+
 def test_comments_of_other_documents_stay_there() -> None:
     one = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\nspec: {}\n"
     text = f"# first\n{one}# end of first\n---\n# second\n{one}# end\n"

@@ -18,12 +18,20 @@ _SAME = ("apiVersion", "kind", "metadata")
 
 
 def moved(comments: list[Comment], profile: dict[str, Any]) -> list[Comment]:
-    """``comments`` with the paths of the profile; what has no place there goes to the top."""
+    """``comments`` with the paths of the profile; what has no place there goes to the top.
+
+    What several roles say in the CR is said once in the profile, and so is a comment that each of them has.
+    """
     if not comments:
         return []
     cr = compile_profile(Doc("profile", profile), None).cr
     assert cr is not None, "an imported profile compiles"
-    return [_moved(comment, cr, profile) for comment in comments]
+    first: dict[Comment, Path] = {}
+    return [
+        there
+        for comment in comments
+        if first.setdefault(there := _moved(comment, cr, profile), comment.path) == comment.path
+    ]
 
 
 def _moved(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Comment:
