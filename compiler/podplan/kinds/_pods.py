@@ -25,8 +25,12 @@ def pods(
     start: int = 0,
     replicas: int | None = None,
     name: Indexed | str | None = None,
+    trains: int = 0,
 ) -> list[Group]:
-    """The Pods ``start`` and on of a role, as one group; an empty list where there are none."""
+    """The Pods ``start`` and on of a role, as one group; an empty list where there are none.
+
+    ``trains`` is the index of the training container.
+    """
     count = role.replicas if replicas is None else replicas
     if count <= 0:
         return []
@@ -40,7 +44,7 @@ def pods(
             "spec": spec,
         },
     )
-    return [group(tree, role.type, start, count)]
+    return [group(tree, role.type, start, count)._replace(training=trains)]
 
 
 def replica_name(job: Job, role: Role) -> Indexed:

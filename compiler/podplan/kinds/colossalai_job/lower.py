@@ -53,7 +53,9 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
         volumes=_ssh.volumes(colossal, keys_at, files=True),
     )
     labels = replica_labels(colossal, role, facts.COLOSSALAI_LABELS)
-    return pods(colossal, role, spec, labels=labels, name=f"{colossal.base}-{role.type}")
+    return pods(
+        colossal, role, spec, labels=labels, name=f"{colossal.base}-{role.type}", trains=training.position
+    )
 
 
 def _workers(colossal: Job, role: Role) -> list[Group]:
@@ -75,7 +77,8 @@ def _workers(colossal: Job, role: Role) -> list[Group]:
         never=facts.RESTART_NEVER_ASSUMED,
         volumes=_ssh.volumes(colossal, keys_at, files=False),
     )
-    return pods(colossal, role, spec, labels=replica_labels(colossal, role, facts.COLOSSALAI_LABELS))
+    labels = replica_labels(colossal, role, facts.COLOSSALAI_LABELS)
+    return pods(colossal, role, spec, labels=labels, trains=_training_index(colossal, role))
 
 
 def _keys_at(colossal: Job) -> Cursor | Marked:

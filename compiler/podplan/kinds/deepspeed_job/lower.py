@@ -68,6 +68,7 @@ def _training_index(training: Job, workers: Role) -> int:
 def _pods(training: Job, workers: Role, files: Tree) -> list[Group]:
     """Worker-0, and the others as a group of their own: they run only sshd."""
     labels = replica_labels(training, workers)
+    trains = _training_index(training, workers)
     first, others = (_spec(training, workers, files, leads) for leads in (True, False))
     return [
         *pods(
@@ -76,8 +77,11 @@ def _pods(training: Job, workers: Role, files: Tree) -> list[Group]:
             first,
             labels={**labels, **master_label(workers)},
             replicas=min(1, workers.replicas),
+            trains=trains,
         ),
-        *pods(training, workers, others, labels=labels, start=1, replicas=workers.replicas - 1),
+        *pods(
+            training, workers, others, labels=labels, start=1, replicas=workers.replicas - 1, trains=trains
+        ),
     ]
 
 

@@ -52,18 +52,23 @@ def _pods(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> li
     """The Pods of one role; the replica of rank 0 is a group of its own, for its label."""
     labels = replica_labels(training, role)
     spec = _spec(training, meeting, role, first_rank)
+    trains = _training_index(training, role)
     if first_rank > 0:
-        return pods(training, role, spec, labels=labels)
+        return pods(training, role, spec, labels=labels, trains=trains)
+    first = {**labels, **master_label(role)}
     return [
-        *pods(training, role, spec, labels={**labels, **master_label(role)}, replicas=min(1, role.replicas)),
-        *pods(training, role, spec, labels=labels, start=1, replicas=role.replicas - 1),
+        *pods(training, role, spec, labels=first, replicas=min(1, role.replicas), trains=trains),
+        *pods(training, role, spec, labels=labels, start=1, replicas=role.replicas - 1, trains=trains),
     ]
+
+
+def _training_index(training: Job, role: Role) -> int:
+    preferred = str(training.options.fact(facts.PYTORCH_TRAINING_CONTAINER).value)
+    return training_index(role.template.get("spec", "containers").entries(), preferred)
 
 
 def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tree:
     launching = launch(training, role.type)
-    written = role.template.get("spec", "containers").entries()
-    preferred = str(training.options.fact(facts.PYTORCH_TRAINING_CONTAINER).value)
 
     def with_environment(container: Cursor) -> Tree:
         before = environment(training, meeting, first_rank)
@@ -76,7 +81,7 @@ def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tr
             tree["command"] = torchrun(training, meeting, role, container)
         return launched(tree, launching)
 
-    containers = each_container(role, training_index(written, preferred), trained, with_environment)
+    containers = each_container(role, _training_index(training, role), trained, with_environment)
     return pod_spec(training, role, containers, launching)
 
 
