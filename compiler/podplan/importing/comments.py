@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -70,7 +70,7 @@ def _placed(comment: str, start: int, text: str, nodes: list[Node]) -> Comment:
         return Comment(comment, "top", ())
     previous = nodes[next_one - 1]
     if text[line_start:start].strip("\ufeff \t"):
-        on_line = [node for node in nodes[:next_one] if node.start >= line_start]
+        on_line = nodes[bisect_left(nodes, (line_start,)) : next_one]
         return Comment(comment, "beside", _leaf(on_line, previous).path)
     column = start - line_start + 1
     if next_one < len(nodes) and column <= nodes[next_one].column:
