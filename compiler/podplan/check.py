@@ -178,7 +178,10 @@ def _check_item(item: Item, run: Run) -> Iterator[Finding]:
     elif item.what == "object":
         run.counts["objects"] += 1
         group = Group(item.doc)
-        seen = [*check_object(item.doc, run.settings), *apply(run.settings.policies, Job(None, (group,)))]
+        seen = [
+            *check_object(item.doc, run.settings),
+            *apply(run.settings.policies, Job(None, (group,), version=run.settings.k8s_version)),
+        ]
         yield from findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
     elif item.what == "cr" and (said := header_of(item)) is not None:
         run.not_checked["rendered CR: its source is"] += 1
@@ -207,7 +210,7 @@ def _ruled(plan: Plan, run: Run) -> list[Seen]:
     if not plan.lowered:
         run.not_checked[_why_not_lowered(plan)] += 1
         return []
-    job = Job(plan.cr, plan.groups, plan.profile, plan.inventory)
+    job = Job(plan.cr, plan.groups, plan.profile, plan.inventory, run.settings.k8s_version)
     run.jobs.append(job)
     for policy in lacking(run.settings.policies, job):
         run.not_checked[f"{policy.rule.code}: no {' and no '.join(policy.needs)}"] += 1

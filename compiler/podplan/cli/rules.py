@@ -40,7 +40,7 @@ def command(format_: str, export: str | None) -> int:
 
 def _all() -> list[dict[str, Any]]:
     """Every rule, policies first, each as a mapping."""
-    policies = [
+    policies: list[dict[str, Any]] = [
         {
             "code": policy.rule.code,
             "name": policy.rule.name,
@@ -54,7 +54,7 @@ def _all() -> list[dict[str, Any]]:
         }
         for policy in ours()
     ]
-    builtin = [
+    builtin: list[dict[str, Any]] = [
         {
             "code": rule.code,
             "name": rule.name,

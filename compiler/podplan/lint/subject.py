@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from podplan.groups import Group
+from podplan.kubernetes import DEFAULT_VERSION
 from podplan.provenance import Doc, Path
 
 
@@ -13,13 +14,15 @@ class Job(NamedTuple):
     """One CR with all that it lowers to.
 
     ``profile`` is the resolved profile it was compiled from, None for a hand-written CR. ``inventory`` is the
-    spec of the ClusterInventory, None where there is none. A plain Kubernetes object has no ``cr``.
+    ClusterInventory, None where there is none. ``version`` is the Kubernetes version that is checked against.
+    A plain Kubernetes object has no ``cr``.
     """
 
     cr: Doc | None
     groups: tuple[Group, ...]
     profile: Doc | None = None
     inventory: Doc | None = None
+    version: str = DEFAULT_VERSION
 
     @property
     def pods(self) -> list[Group]:

@@ -1,0 +1,15 @@
+"""Pod Security Standards as a check: one control, by the level and version of Kubernetes in force."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.lint.pod_security import beyond_baseline
+from podplan.lint.subject import Hit, Subject
+
+
+def pod_security(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Where a Pod breaks the control ``params["control"]``; value ``what``."""
+    for path, what in beyond_baseline(subject.data, params["control"], subject.job.version):
+        yield Hit(path, {"what": what})
