@@ -234,6 +234,8 @@ BROKEN = {
     "name a number": (OURS + b"metadata: {name: 1}\nspec: {replicaSpecs: []}\n", 1),
     "unknown kind": (OURS.replace(b"GenericJob", b"GenericJobb"), 1),
     "kind a map": (OURS.replace(b"GenericJob", b"{a: 1}"), 1),
+    "no version": (OURS.replace(b"/v1beta1", b""), 1),
+    "profile without a version": (b"apiVersion: podplan\nkind: JobProfile\n", 1),
     "profile kind": (b"apiVersion: podplan/v1\nkind: JobProfil\n", 1),
     "empty profile": (b"apiVersion: podplan/v1\nkind: JobProfile\n", 1),
     "profile of lists": (b"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: []\nspec: []\n", 1),

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from podplan.provenance import Cursor, Doc, copied, split
 from podplan.source import Source
 
-CR_GROUP = "batch.tensorstack.dev/"
-PROFILE_GROUP = "podplan/"
+CR_GROUP = "batch.tensorstack.dev"
+PROFILE_GROUP = "podplan"
 PROFILE_KINDS = {"JobProfile": "profile", "JobProfileBase": "base", "ClusterInventory": "inventory"}
 OBJECT_KINDS = frozenset(
     {
@@ -22,7 +22,7 @@ OBJECT_KINDS = frozenset(
     }
 )
 # What a file must mention before a fault in its YAML is our concern.
-OURS = (CR_GROUP, "podplan/v")
+OURS = (f"{CR_GROUP}/", f"{PROFILE_GROUP}/v")
 
 
 class Item(NamedTuple):
@@ -80,9 +80,10 @@ def classified(doc: Doc) -> Item:
     version, kind = data.get("apiVersion"), data.get("kind")
     if not isinstance(version, str):
         return Item("other", doc, "no apiVersion")
-    if version.startswith(PROFILE_GROUP):
+    group = version.partition("/")[0]  # a group without a version is a mistake that the schemas name
+    if group == PROFILE_GROUP:
         return Item(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
-    if version.startswith(CR_GROUP):
+    if group == CR_GROUP:
         return Item("cr", doc)
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return Item("object", doc)
