@@ -266,9 +266,7 @@ def main(arguments: list[str]) -> int:
     try:
         manifests = index(folder)
     except OSError:
-        print(
-            f"{folder} has no {INDEX}, so there is nothing to check: make corpus CORPUS=DIR", file=sys.stderr
-        )
+        print(f"{folder} has no {INDEX}: nothing to check; make corpus CORPUS=DIR", file=sys.stderr)
         return 3
     seen = [look(folder, manifest) for manifest in manifests]
     page = PAGE.read_text(encoding="utf-8")
