@@ -127,8 +127,8 @@ def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> It
 
 
 def check_form(item: Item) -> list[Problem]:
-    """The faults in the form of a profile, a base or an inventory."""
-    return check_against(FORMS[item.what], item.doc.data)
+    """The faults in the form of a profile, a base or an inventory: they are ours, not the API server's."""
+    return [problem._replace(rule="PROF001") for problem in check_against(FORMS[item.what], item.doc.data)]
 
 
 def _unknown_kind(data: Mapping[str, Any]) -> str:

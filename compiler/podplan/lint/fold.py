@@ -10,13 +10,20 @@ from podplan.lint.seen import Sighting
 from podplan.rules import RULES
 
 
+FORM_AGAIN = frozenset({"PROF025"})
+
+
 def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
     """The findings of one item, in the order of their places; ``variants`` is how many the item has."""
     folded: dict[tuple[object, ...], list[tuple[Finding, str]]] = {}
     for sighting in sightings:
         found = _finding(sighting)
         folded.setdefault((found.rule, found.message, found.location), []).append((found, sighting.variant))
-    return sorted((_one(group, variants) for group in folded.values()), key=_order)
+    made = [_one(group, variants) for group in folded.values()]
+    by_form = {found.location for found in made if found.rule == "PROF001"}
+    # What the form of a profile says already, resolving and compiling need not say again.
+    told = (found for found in made if found.rule not in FORM_AGAIN or found.location not in by_form)
+    return sorted(told, key=_order)
 
 
 def _order(found: Finding) -> tuple[object, ...]:
