@@ -39,7 +39,7 @@ def test_golden(
 
 def _made(case: Case, golden: str) -> str:
     if golden == "findings.txt":
-        return podplan("check", "--format", "full", *case.arguments, ".").out
+        return _findings("--format", "full", *case.arguments)
     if golden == "why.txt":
         paths = (case.folder / "why").read_text().splitlines()
         return "\n".join(f"$ podplan why {case.input} '{path}'\n{_why(case, path)}" for path in paths)
@@ -50,6 +50,12 @@ def _made(case: Case, golden: str) -> str:
     }[golden]
     said = podplan(*command, case.input)
     assert said.code == 0, said.err
+    return said.out
+
+
+def _findings(*arguments: str) -> str:
+    said = podplan("check", *arguments, ".")
+    assert said.code in (0, 1), said.err
     return said.out
 
 
@@ -71,9 +77,7 @@ def test_findings(
     files = [path for path in folder.rglob("*") if path.is_file() and path.name not in REPORTS.values()]
     copy(files, folder, tmp_path)
     monkeypatch.chdir(tmp_path)
-    said = podplan("check", "--format", report, ".")
-    assert said.code in (0, 1), said.err
-    _check(file_regression, said.out, folder / REPORTS[report])
+    _check(file_regression, _findings("--format", report), folder / REPORTS[report])
 
 
 @pytest.mark.parametrize("case", ALL, ids=[case.id for case in ALL])
