@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
+from tests import command
 from tests.golden import KINDS, REPORTS, Case, cases, copy, finding_cases, podplan
 
 # What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.
@@ -63,6 +64,18 @@ def _why(case: Case, path: str) -> str:
     said = podplan("why", *case.arguments, case.input, path)
     assert said.code == 0, said.err
     return said.out
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_process_of_its_own_prints_the_same_bytes_elsewhere(kind: str, tmp_path: Path) -> None:
+    case = next(case for case in ALL if case.folder.parent.name == kind and case.input == "profile.yaml")
+    folder = tmp_path / "elsewhere" / "with a space"
+    copy(case.inputs, case.folder, folder)
+    for seed in ("0", "1"):
+        run = command.podplan(
+            "lower", *case.arguments, case.input, cwd=folder, env={"PYTHONHASHSEED": seed, "LC_ALL": "C"}
+        )
+        assert run.out == (case.folder / "lowered.yaml").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("report", REPORTS)
