@@ -19,7 +19,7 @@ FLOORS = [
     {"source"},
     {"provenance"},
     {"facts", "findings"},
-    {"rules", "emit", "bundled", "selecting", "groups"},
+    {"rules", "emit", "bundled", "selecting", "groups", "pruning"},
     {"kubernetes", "reading"},
     {"schema"},
     {"config", "profile", "kinds", "lint"},

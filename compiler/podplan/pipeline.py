@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from podplan import kinds, kubernetes
-from podplan.reading.documents import Item
 from podplan.findings import Problem
 from podplan.groups import Group, Options
 from podplan.lint.policy import Policy
 from podplan.lint.seen import Seen
 from podplan.provenance import Doc
+from podplan.pruning import pruned
 from podplan.reading import Reader
+from podplan.reading.documents import Item
 from podplan.schema import check_against, check_cr, known_but_not_lowered
 
 if TYPE_CHECKING:
@@ -107,15 +108,15 @@ def lower(plan: Plan, settings: Settings) -> Plan:
     """``plan`` with its CR checked, lowered if its schema lets it, and the lowered objects checked."""
     cr = plan.cr
     assert cr is not None
+    checked = check_cr(cr.data, settings.k8s_version)
+    seen = (*plan.seen, *(Seen("cr", cr, problem) for problem in checked.problems))
     kind = cr.data.get("kind")
     if isinstance(kind, str) and known_but_not_lowered(kind):
         unlowered = Problem("CR900", f"{kind} is not lowered yet: nothing of it is checked", ("kind",))
-        return plan._replace(seen=(*plan.seen, Seen("cr", cr, unlowered)))
-    checked = check_cr(cr.data, settings.k8s_version)
-    seen = (*plan.seen, *(Seen("cr", cr, problem) for problem in checked.problems))
+        return plan._replace(seen=(*seen, Seen("cr", cr, unlowered)))
     if not checked.lowerable:
         return plan._replace(seen=seen)
-    groups = tuple(kinds.lower_cr(cr, settings.options))
+    groups = tuple(kinds.lower_cr(pruned(cr, checked.problems), settings.options))
     below = (one for group in groups for one in check_object(group.doc, settings, group))
     return plan._replace(groups=groups, seen=(*seen, *below), lowered=True)
 

@@ -9,7 +9,6 @@ from podplan.lint.locate import locate, other_places
 from podplan.lint.seen import Sighting
 from podplan.rules import RULES
 
-
 FORM_AGAIN = frozenset({"PROF025"})
 
 
@@ -21,9 +20,20 @@ def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
         folded.setdefault((found.rule, found.message, found.location), []).append((found, sighting.variant))
     made = [_one(group, variants) for group in folded.values()]
     by_form = {found.location for found in made if found.rule == "PROF001"}
-    # What the form of a profile says already, resolving and compiling need not say again.
-    told = (found for found in made if found.rule not in FORM_AGAIN or found.location not in by_form)
+    by_cr = {found.location for found in made if found.level == "cr" and _of_schema(found)}
+    # A consequence is not told beside its cause: what the form of a profile says already, resolving and
+    # compiling need not say again, nor the Pods what the CR says of the same value.
+    told = (
+        found
+        for found in made
+        if not (found.rule in FORM_AGAIN and found.location in by_form)
+        and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
+    )
     return sorted(told, key=_order)
+
+
+def _of_schema(found: Finding) -> bool:
+    return found.rule.startswith("SCHEMA")
 
 
 def _order(found: Finding) -> tuple[object, ...]:
