@@ -1,0 +1,16 @@
+"""What the controllers do, one fact each: how well it is known, and where it is written.
+
+Sources are sections of the evidence that podplan was built on (t9k-semantics, lowering-anchors) with
+the public document behind them. A fact with a value can be given another one in the configuration,
+under ``[lowering]``, by its id.
+"""
+
+from __future__ import annotations
+
+from podplan.facts.colossalai import *  # noqa: F403
+from podplan.facts.deepspeed import *  # noqa: F403
+from podplan.facts.generic import *  # noqa: F403
+from podplan.facts.jobs import *  # noqa: F403
+from podplan.facts.profile import *  # noqa: F403
+from podplan.facts.pytorch import *  # noqa: F403
+from podplan.facts.ssh import *  # noqa: F403

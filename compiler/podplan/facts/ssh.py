@@ -1,0 +1,78 @@
+"""What the controllers of the kinds that start processes over ssh do."""
+
+from __future__ import annotations
+
+from podplan.provenance import Fact
+
+SSH_SECRET = Fact(
+    "ssh.secret",
+    "each job has a key pair of its own in a Secret <base>-ssh; podplan shows a placeholder for it",
+    "anchored",
+    "t9k-semantics §6.2, §8.3; lowering-anchors §1.2, §1.3, §1.5",
+)
+SSH_KEY_PLACEHOLDER = Fact(
+    "ssh.key-placeholder",
+    "the keys are made when the job is created; this text stands for them",
+    "assumed",
+    "t9k-semantics §8.3",
+)
+SSH_CLIENT = Fact(
+    "ssh.client-config",
+    "ssh is told not to ask about host keys, which are new for each Pod",
+    "anchored",
+    "t9k-semantics §6.4; lowering-anchors §1.3, §1.5",
+    "Host *\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  ConnectionAttempts 10\n",
+)
+SSH_MOUNT_PATH = Fact(
+    "ssh.auth-mount-path",
+    "the keys are mounted at /root/.ssh unless another path is given",
+    "documented",
+    "t9k-semantics §3.1, §6.2, API reference: SSHConfig",
+    "/root/.ssh",
+)
+SSH_MODE = Fact(
+    "ssh.key-mode",
+    "keys at /root/.ssh are readable by their owner only, as ssh demands; elsewhere the mode is left alone",
+    "anchored",
+    "t9k-semantics §8.3; lowering-anchors §1.3, §2.6",
+    0o600,
+)
+SSH_PORT = Fact(
+    "ssh.port",
+    "sshd listens on port 22",
+    "assumed",
+    "t9k-semantics §6.4; lowering-anchors §1.5",
+    22,
+)
+SSHD_PATH = Fact(
+    "ssh.sshd-path",
+    "sshd is at /usr/sbin/sshd unless another path is given",
+    "documented",
+    "t9k-semantics §3.1, §6.2",
+    "/usr/sbin/sshd",
+)
+SSHD_ARGUMENTS = Fact(
+    "ssh.sshd-arguments",
+    "sshd stays in the foreground",
+    "documented",
+    "t9k-semantics §6.2, user manual: deepspeedjob",
+    ["-D"],
+)
+SSHD = Fact(
+    "ssh.sshd",
+    "the training container of a worker runs sshd; its own command and args are ignored",
+    "documented",
+    "t9k-semantics §3.2, §6.2, user manual: colossalaijob, deepspeedjob",
+)
+JOB_FILES = Fact(
+    "ssh.config-map",
+    "the hostfile and the env file are in a ConfigMap <base>-config",
+    "assumed",
+    "t9k-semantics §6.4, §8.3; lowering-anchors §1.3",
+)
+HOSTFILE = Fact(
+    "ssh.hostfile",
+    "the hostfile has a line for each worker, by the name of its Service",
+    "anchored",
+    "t9k-semantics §3.3, §6.4; lowering-anchors §1.3, §2.3",
+)
