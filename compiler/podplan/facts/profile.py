@@ -40,7 +40,7 @@ SHM_VOLUME = Fact(
 )
 CONTAINER_NAME = Fact(
     "profile.container-name",
-    "the training container is called pytorch, worker, launcher or like its role, unless container.name is set",
+    "the training container is called pytorch, worker, launcher or like its role; container.name renames it",
     "documented",
     "docs/profile-fields.md; t9k-semantics §3.1, §5.3, §6.2",
 )
