@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 import pytest
-from podplan.reading.files import NoSuchPath, OutsideRoot, beside, expand, from_root, read_inside, root_of
+
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded
+from podplan.reading.files import NoSuchPath, OutsideRoot, beside, expand, from_root, read_inside, root_of
 
 
 @pytest.fixture
