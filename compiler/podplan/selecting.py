@@ -92,7 +92,8 @@ def _step(value: Any, step: str) -> str | int | None:
     if not isinstance(value, list):
         return None
     for key in NAMING_KEYS:
-        for index, entry in enumerate(value):
+        # Of entries with one name the last counts, as for the env of a container.
+        for index, entry in reversed(list(enumerate(value))):
             if _named(entry, key, step):
                 return index
     return int(step) if step.isdecimal() and int(step) < len(value) else None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.findings import Finding, Instances, Location, Lowered, Related
+from podplan.findings import Finding, Instances, Location, Lowered, Path, Problem, Related
 from podplan.lint.locate import locate, other_places
 from podplan.lint.seen import Sighting
+from podplan.provenance import Doc, origin_of
 from podplan.rules import RULES
 
-FORM_AGAIN = frozenset({"PROF025"})
+FORM_AGAIN = frozenset({"PROF021", "PROF025"})
 
 
 def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
@@ -17,7 +18,9 @@ def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
     folded: dict[tuple[object, ...], list[tuple[Finding, str]]] = {}
     for sighting in sightings:
         found = _finding(sighting)
-        folded.setdefault((found.rule, found.message, found.location), []).append((found, sighting.variant))
+        # Not by path: an alias leads to one line along several of them.
+        key = (found.rule, found.message, found.location[:-1])
+        folded.setdefault(key, []).append((found, sighting.variant))
     made = [_one(group, variants) for group in folded.values()]
     by_form = {found.location for found in made if found.rule == "PROF001"}
     by_cr = {found.location for found in made if found.level == "cr" and _of_schema(found)}
@@ -43,7 +46,8 @@ def _order(found: Finding) -> tuple[object, ...]:
 
 def _finding(sighting: Sighting) -> Finding:
     level, doc, problem, group, rule, _ = sighting.seen
-    source = locate(doc, problem.path, problem.on_key)
+    path, related = _written(doc, problem)
+    source = locate(doc, path, problem.on_key)
     rule = rule or RULES[problem.rule]
     lowered = None
     if level == "lowered" and group is not None:
@@ -58,14 +62,30 @@ def _finding(sighting: Sighting) -> Finding:
         level=level,
         object=sighting.object,
         lowered=lowered,
-        related=tuple(_related(sighting, source.location)),
+        related=tuple(_related(sighting, related, source.location)),
         help=problem.help,
+        document=source.steps[-1].doc.data,
     )
 
 
-def _related(sighting: Sighting, primary: Location) -> Iterable[Related]:
+def _written(doc: Doc, problem: Problem) -> tuple[Path, tuple[tuple[Path, str], ...]]:
+    """The path to report at, and the related ones: what somebody wrote before what a controller added."""
+    if not problem.related or not _is_added(doc, problem.path):
+        return problem.path, problem.related
+    (path, message), *others = problem.related
+    if _is_added(doc, path):
+        return problem.path, problem.related
+    return path, ((problem.path, message), *others)
+
+
+def _is_added(doc: Doc, path: Path) -> bool:
+    """Whether a part of a lowered document stands because of a fact, and not because somebody wrote it."""
+    return doc.source is None and origin_of(doc, path)[0].fact is not None
+
+
+def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: Location) -> Iterable[Related]:
     _, doc, problem, _, _, also = sighting.seen
-    for path, message in problem.related:
+    for path, message in related:
         yield Related(locate(doc, path).location, message)
     for place, message in also:
         yield Related(locate(place.doc, place.path).location, message)
@@ -80,13 +100,24 @@ def _one(group: list[tuple[Finding, str]], variants: int) -> Finding:
     first = group[0][0]
     hit = tuple(dict.fromkeys(variant for _, variant in group))
     if first.lowered is not None:
-        same = [found.lowered for found, variant in group if found.lowered is not None and variant == hit[0]]
+        same = [
+            found.lowered
+            for found, variant in group
+            if found.lowered is not None
+            and variant == hit[0]
+            and _stem(found.lowered) == _stem(first.lowered)
+        ]
         first = first._replace(lowered=first.lowered._replace(indexes=_joined([low.indexes for low in same])))
     if variants > 1:
         first = first._replace(
             instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit))
         )
     return first
+
+
+def _stem(lowered: Lowered) -> tuple[str, str]:
+    """The kind and the name without the index: the same for all replicas of a role."""
+    return lowered.kind, lowered.name.removesuffix(lowered.indexes.partition("-")[0])
 
 
 def _joined(ranges: list[str]) -> str:

@@ -12,6 +12,7 @@ from podplan.provenance import Doc, Origin, Path, Place, Step, trace
 from podplan.selecting import show
 
 MAX_SHOWN = 100
+MAX_SHOWN_FIRST = 1_000
 MASKED = "(not shown: secret)"
 
 
@@ -24,7 +25,7 @@ def as_text(doc: Doc, path: Path) -> str:
         lead = "" if number == 0 else "  from "
         lines.append(f"{lead}{_where(step.doc, step.path)}")
         indent = "         " if number else "    "
-        lines.append(f"{indent}{_value(step.doc, step.path)}")
+        lines.append(f"{indent}{_value(step.doc, step.path, MAX_SHOWN if number else MAX_SHOWN_FIRST)}")
         if step.origin is not None:
             lines += [indent + note for note in _notes(step.origin)]
     return "\n".join(lines) + "\n"
@@ -46,17 +47,24 @@ def as_json(doc: Doc, path: Path) -> str:
 
 def _where(doc: Doc, path: Path) -> str:
     if doc.source is None:
-        return f"{doc.name}  {show(doc.data, path) or '(the whole)'}"
+        kind = doc.data.get("kind") if isinstance(doc.data, dict) else None
+        name = f"resolved {doc.name}" if kind == "JobProfile" else doc.name
+        return f"{name}  {show(doc.data, path) or '(the whole)'}"
     span = doc.source.span(path)
     return f"{doc.source.file}:{span.line}:{span.column}  {show(doc.data, path) or '(the whole)'}"
 
 
-def _value(doc: Doc, path: Path) -> str:
+def _value(doc: Doc, path: Path, limit: int = MAX_SHOWN) -> str:
     value = _at(doc.data, path)
     if _is_secret(doc, path):
         return MASKED
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + " …"
+    if len(text) <= limit:
+        return text
+    if isinstance(value, dict | list):
+        what = "a mapping of" if isinstance(value, dict) else "a list of"
+        return f"({what} {len(value)})"
+    return text[:limit] + " …"
 
 
 def _is_secret(doc: Doc, path: Path) -> bool:
