@@ -180,6 +180,25 @@ def test_what_no_field_says_becomes_an_override_with_a_reason() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", ["GenericJob", "PyTorchTrainingJob"])
+@pytest.mark.parametrize(
+    ("container", "run"),
+    [
+        ({"command": ["python", "x.py", "-v"]}, ["x.py", "-v"]),
+        ({"command": ["python", "-m", "pkg.x", "-v"]}, {"module": ["pkg.x", "-v"]}),
+        ({"command": ["./x", "-v"]}, {"exec": ["./x", "-v"]}),
+        ({"command": ["python"]}, {"exec": ["python"]}),
+        ({"command": ["python"], "args": ["x.py"]}, {"command": ["python"], "args": ["x.py"]}),
+        ({"args": ["x.py"]}, {"args": ["x.py"]}),
+    ],
+)
+def test_a_script_under_python_is_run_as_a_list(kind: str, container: Any, run: Any) -> None:
+    cr = cr_of(kind, {"replicaSpecs": [{"type": "worker", "template": pod({"image": "i:1", **container})}]})
+    profile = profile_for(cr)
+    assert profile["spec"]["run"] == run
+    assert "override" not in profile["spec"]
+
+
 def pod(*containers: Any, **spec: Any) -> dict[str, Any]:
     return {"spec": {"containers": list(containers), **spec}}
 

@@ -53,19 +53,14 @@ def as_command(said: Run) -> dict[str, Any]:
     return verbatim(said)
 
 
-def as_python_args(said: Run) -> dict[str, Any]:
-    """A script or module as the args of the command python; a program as the command."""
-    if said.form not in ("python", "module"):
-        return as_command(said)
-    first, *rest = python(said)
-    args = with_first(rest, said.words) if rest else strings(said.words)
-    return {"command": at(said.words, [first]), "args": args}
-
-
 def python(said: Run) -> list[Any]:
     """What stands before a script or a module: the interpreter, and -m."""
-    words = [at((facts.RUN_PYTHON, said.words), "python")]
-    return [*words, at((facts.RUN_MODULE, said.words), "-m")] if said.form == "module" else words
+    return [at((facts.RUN_PYTHON, said.words), "python"), *minus_m(said)]
+
+
+def minus_m(said: Run) -> list[Any]:
+    """The word before a module; none before a script."""
+    return [at((facts.RUN_MODULE, said.words), "-m")] if said.form == "module" else []
 
 
 def verbatim(said: Run) -> dict[str, Any]:

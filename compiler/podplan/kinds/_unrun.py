@@ -16,22 +16,6 @@ def from_command(container: Fields) -> Fields:
     return {"run": {"exec": command}}
 
 
-def from_python_args(container: Fields) -> Fields:
-    """The command python with args, else a program."""
-    args = container.get("args")
-    if container.get("command") != ["python"] or not is_words(args) or not args:
-        return from_program(container)
-    del container["command"], container["args"]
-    return {"run": _module_or_script(args)}
-
-
-def from_program(container: Fields) -> Fields:
-    """A command without args."""
-    if not is_words(container.get("command")) or not container["command"] or "args" in container:
-        return verbatim(container)
-    return {"run": {"exec": container.pop("command")}}
-
-
 def from_torchrun_args(container: Fields) -> Fields:
     """The args alone: torchrun takes script or module from them."""
     if not is_words(container.get("args")) or "command" in container:

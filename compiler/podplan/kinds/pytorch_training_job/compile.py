@@ -9,8 +9,8 @@ from podplan.findings import Problem
 from podplan.kinds._hardware import Node, node, process_count
 from podplan.kinds._merge import plain, present
 from podplan.kinds._policy import allowed, as_written, elastic, restart, run_mode, run_policy, scheduler
-from podplan.kinds._profile import Role, open_roles, strings, text
-from podplan.kinds._run import FORMS, Run, as_python_args, run, verbatim
+from podplan.kinds._profile import Role, open_roles, strings, text, with_first
+from podplan.kinds._run import FORMS, Run, as_command, minus_m, run, verbatim
 from podplan.kinds._template import pod_template
 from podplan.provenance import Cursor, Marked, at, computed
 
@@ -40,7 +40,7 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
     roles = open_roles(spec)
     nodes = [(role, node(role, inventory, problems)) for role in roles]
     said = [run(role.get("run"), FORMS, "PyTorchTrainingJob", problems) for role in roles]
-    launches = [_under_torchrun(words) if under_torchrun else as_python_args(words) for words in said]
+    launches = [_under_torchrun(words) if under_torchrun else as_command(words) for words in said]
     programs = [words.words for words in said if words.form == "exec"] if under_torchrun else []
     tree = {
         "scheduler": scheduler(spec),
@@ -78,8 +78,7 @@ def _replica_spec(role: Role, given: Node, launch: dict[str, Any], problems: lis
 def _under_torchrun(said: Run) -> dict[str, Any]:
     """torchrun takes script or module from the args, and ignores the command (t9k-semantics §5.3)."""
     if said.form == "module":
-        minus_m = at((facts.RUN_MODULE, said.words), "-m")
-        return {"args": at(said.words, [minus_m, *as_python_args(said)["args"].value[1:]])}
+        return {"args": with_first(minus_m(said), said.words)}
     return {"args": strings(said.words)} if said.form in ("python", "exec") else verbatim(said)
 
 

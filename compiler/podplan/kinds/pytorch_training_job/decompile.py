@@ -16,7 +16,7 @@ from podplan.kinds._decompile import (
     schedule_fields,
     with_roles,
 )
-from podplan.kinds._unrun import from_python_args, from_torchrun_args
+from podplan.kinds._unrun import from_command, from_torchrun_args
 from podplan.kinds._untemplate import template_fields
 from podplan.kinds.pytorch_training_job.compile import CONTAINER
 
@@ -41,7 +41,7 @@ def decompile(spec: Fields) -> Fields:
 
 
 def _role(entry: Fields, under_torchrun: bool) -> Fields:
-    run = from_torchrun_args if under_torchrun else from_python_args
+    run = from_torchrun_args if under_torchrun else from_command
     return {
         "name": str(entry.get("type", "")),
         **picked(
