@@ -9,6 +9,9 @@ from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
 from podplan.provenance import Doc, Fact, Flag, Indexed, Listing, Marked, Path, Run, split
 
 
+CONFIGURED = "configured"  # the basis of a fact whose value the configuration gives
+
+
 class Group(NamedTuple):
     """Equal objects but for the index: ``doc`` is the one at index ``start``, and there are ``replicas``.
 
@@ -46,7 +49,7 @@ class Options(NamedTuple):
         """``fact`` with the value that the configuration gives it, if it does."""
         if fact.id not in self.values:
             return fact
-        return fact._replace(value=self.values[fact.id], basis="configured", source=f"lowering.{fact.id}")
+        return fact._replace(value=self.values[fact.id], basis=CONFIGURED, source=f"lowering.{fact.id}")
 
 
 UID_FLAG = Flag("--uid")

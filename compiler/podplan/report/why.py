@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from podplan.findings import pointer
+from podplan.groups import CONFIGURED
 from podplan.provenance import Doc, Origin, Path, Place, Step, trace
 from podplan.selecting import show
 
@@ -87,8 +88,11 @@ def _notes(origin: Origin) -> list[str]:
     notes = []
     if origin.fact is not None:
         fact = origin.fact
-        notes.append(f"[{fact.basis}] {fact.text}")
-        notes.append(f"    {fact.id}; {fact.source}")
+        if fact.basis == CONFIGURED:
+            notes.append(f"[configured] {fact.source} is {fact.value}; without that, {fact.text}")
+        else:
+            notes.append(f"[{fact.basis}] {fact.text}")
+            notes.append(f"    {fact.id}; {fact.source}")
     if origin.flag is not None:
         notes.append(f"given by {origin.flag.name}")
     if origin.how == "computed":
