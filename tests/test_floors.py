@@ -19,7 +19,7 @@ FLOORS = [
     {"source"},
     {"provenance"},
     {"facts", "findings"},
-    {"rules", "emit", "bundled", "selecting", "groups", "pruning"},
+    {"rules", "emit", "bundled", "selecting", "groups", "pruning", "launchers"},
     {"kubernetes", "reading"},
     {"schema"},
     {"config", "profile", "kinds", "lint"},

@@ -1,0 +1,53 @@
+"""A word of a command line, with its place; and what a program would refuse about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from podplan.findings import Path
+
+# Linux takes no argument that is longer (MAX_ARG_STRLEN, execve(2)), and no more in all (ARG_MAX).
+MAX_ARGUMENT = 131_072
+MAX_ARGUMENTS = 2 * 1024 * 1024
+
+# Variables by name; None is one that is set, to a value that is not known offline.
+Variables = Mapping[str, str | None]
+
+
+class Word(NamedTuple):
+    """One word as the program gets it.
+
+    ``path`` leads to the string of the container that it stands in, ``start`` and ``end`` are its offsets
+    there in code points. Where it is not ``known`` the text holds references as they were written; if it also
+    ``splits``, the shell may make no word of it or several. A ``pattern`` is replaced by the names of files
+    that match, if any do.
+    """
+
+    text: str
+    path: Path = ()
+    start: int = 0
+    end: int = 0
+    known: bool = True
+    splits: bool = False
+    pattern: bool = False
+
+    @property
+    def name(self) -> str:
+        """The last part of the text as a path: what a program is called by."""
+        return self.text.rpartition("/")[2]
+
+
+class Fault(NamedTuple):
+    """What a program refuses: the word, or the launcher's own where one is missing, and a sentence.
+
+    ``versions`` says which versions refuse it, where not all do.
+    """
+
+    word: Word
+    sentence: str
+    versions: str = ""
+
+    @property
+    def path(self) -> Path:
+        return self.word.path

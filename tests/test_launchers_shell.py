@@ -1,0 +1,286 @@
+"""Shell strings: the words that the real bash makes of them, the commands in them, no string that hurts."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podplan.launchers.quoting import quote, resplit
+from podplan.launchers.shell import Script, script
+from podplan.launchers.words import MAX_ARGUMENT
+
+BASH = shutil.which("bash")
+VARIABLES = {"HOME": "/root", "A": "one", "B": "two  words ", "E": "", "Q": '"it\'s"', "G": "a{b,c}"}
+LOCALE = {"LC_ALL": "C.UTF-8"}
+needs_bash = pytest.mark.skipif(BASH is None, reason="there is no bash to ask")
+
+
+def in_bash(text: str, where: Path) -> list[str] | None:
+    """The words that a program gets from bash; None where bash refuses the line."""
+    assert BASH is not None
+    line = f'printf "%s\\0" ::: {text}'
+    run = subprocess.run(
+        [BASH, "-c", line], capture_output=True, env=VARIABLES | LOCALE, cwd=where, check=False
+    )
+    return run.stdout.decode().split("\0")[1:-1] if run.returncode == 0 else None
+
+
+LINES = [
+    "plain words here",
+    "--lr=1e-3 --name 'a b' \"c d\"",
+    '{"lr":1}',
+    '{"lr":1,"b":2}',
+    '--config={"a":1,"b":[1,2]}',
+    "it's",
+    "'it'\\''s'",
+    '"a \\"b\\" $A"',
+    "$A ${A} ${A}b $B",
+    '"$B" x$B"y"',
+    "$E",
+    '"$E" end',
+    "${E:-fallback one} ${E-set} ${A:+yes} ${E:+no}x",
+    '${E:-"a  b"} "${E:-a  b}" "${E:-\'a b\'}"',
+    "${E:-${A:-deep}}",
+    "$Q '$A' \\$A \\\\",
+    "~ ~/x a~ X=~/y '~'",
+    "a{1..3} {c..a} {01..10..4} {3..1} {-1..1}",
+    "{a,b}{c,d} {a{b,c},d} {a} {} {a,} {,} x{,y}",
+    "{a,b {a,b}} {{a,b} a}b{c,d}",
+    "$G {$A,b} {'a,b',c} ${A}{1,2}",
+    "$'tab\\tend\\x41\\101\\u00e9' $\"x $A\"",
+    "a\\\nb c \\\n d",
+    "a#b #c",
+    "$ $1 a$ 5% $",
+    "(1)",
+    "f(x)",
+    "a;b",
+    '"open',
+    "${A",
+    "tail\\",
+    "[1,2] a=b =",
+    "é 日本 ½",
+]
+
+
+@needs_bash
+@pytest.mark.parametrize("line", LINES)
+def test_words_are_those_of_bash(line: str, tmp_path: Path) -> None:
+    mine = resplit(line, VARIABLES | {"1": ""})
+    theirs = in_bash(line, tmp_path)
+    if mine.fault:
+        assert theirs is None, f"bash takes it: {theirs}; we say {mine.fault}"
+    elif mine.operator != ";":
+        assert [word.text for word in mine.words] == theirs
+        assert all(word.known for word in mine.words)
+
+
+# No character that starts another command: bash really runs what comes out.
+SAFE = st.text(st.sampled_from("ab1 \t'\"\\{},.~=-#:/%é\n"), max_size=24)
+REFERENCES = st.sampled_from(
+    ["$A", "${B}", '"$B"', "$E", "${E:-x y}", '"${A}', "${A:+z}", "$Q", "{1..3}", "$'\\n'"]
+)
+
+
+@needs_bash
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(SAFE, REFERENCES), max_size=5).map("".join))
+def test_any_words_are_those_of_bash(line: str) -> None:
+    if "\n" in line:
+        line = line.replace("\n", " ")
+    mine, theirs = resplit(line, VARIABLES), in_bash(line, Path("/"))
+    if mine.fault:
+        assert theirs is None
+    elif all(word.known for word in mine.words):
+        assert [word.text for word in mine.words] == theirs
+
+
+WORDS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12), max_size=5
+)
+
+
+@settings(deadline=None)
+@given(WORDS)
+def test_what_is_quoted_comes_back(words: list[str]) -> None:
+    back = resplit(quote(words))
+    assert [word.text for word in back.words] == words
+    assert (back.fault, back.operator) == ("", "")
+    assert all(word.known for word in back.words)
+
+
+@pytest.mark.parametrize(
+    ("line", "operator", "offset", "words"),
+    [
+        ("a; b", ";", 1, ["a"]),
+        ("a > b", ">", 2, ["a"]),
+        ("a&b", "&", 1, ["a"]),
+        ("a # b", "#", 2, ["a"]),
+        ("#a", "#", 0, []),
+        ("a|b", "|", 1, ["a"]),
+    ],
+)
+def test_what_is_no_word_is_named(line: str, operator: str, offset: int, words: list[str]) -> None:
+    split = resplit(line)
+    assert (split.operator, split.offset) == (operator, offset)
+    assert [word.text for word in split.words] == words
+
+
+def commands(text: str, **variables: str | None) -> list[tuple[str, bool]]:
+    """The commands of a string, each with whether it may run never or often."""
+    return [(" ".join(w.text for w in c.words), c.conditional) for c in script(text, variables).commands]
+
+
+SCRIPTS: list[tuple[str, list[tuple[str, bool]]]] = [
+    ("cd /a && torchrun x.py", [("cd /a", False), ("torchrun x.py", False)]),
+    ("a &&\n b ||\n\n c", [("a", False), ("b", False), ("c", True)]),
+    ("a || exit 1; b", [("a", False), ("exit 1", True), ("b", False)]),
+    ("if [ -f x ]; then a; elif b; then c; else d; fi\ne",
+     [("[ -f x ]", False), ("a", True), ("b", True), ("c", True), ("d", True), ("e", False)]),
+    ("for i in 1 2; do a $i; done; b", [("a $i", True), ("b", False)]),
+    ("for ((i=0; i<3; i++)); do a; done", [("a", True)]),
+    ("while ! nc -z h 1; do sleep 1; done; a", [("nc -z h 1", True), ("sleep 1", True), ("a", False)]),
+    ("case $X in\n a|b) a;;\n (c) c ;;\n *) d\nesac; e",
+     [("a", True), ("c", True), ("d", True), ("e", False)]),
+    ("f() { a; }; function g { b; }; c", [("a", True), ("b", True), ("c", False)]),
+    ("(a; b) && { c; }", [("a", False), ("b", False), ("c", False)]),
+    ("[[ -n $X && a < b ]] && a", [("a", False)]),
+    ("((n = 1 > 0)); a", [("a", False)]),
+    ("x=(1 'b )' 3); a", [("a", False)]),
+    ("cat <<EOF >f\nit's $(\nEOF\na", [("cat", False), ("a", False)]),
+    ("cat <<-'E' && b\n\tx\n\tE\na", [("cat", False), ("b", False), ("a", False)]),
+    ("a 2>&1 >log <<<x | tee log &", [("a", False), ("tee log", False)]),
+    ("# only a comment\n\n a # b", [("a", False)]),
+    ("a \"$(b ')' \"c\")\" `d` d", [("a $(b ')' \"c\") `d` d", False)]),
+    ("! a", [("a", False)]),
+    ("A=1 B='x y' a", [("a", False)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), SCRIPTS)
+def test_commands_are_found(text: str, expected: list[tuple[str, bool]]) -> None:
+    assert script(text, {}).fault is None
+    assert commands(text) == expected
+
+
+@needs_bash
+@pytest.mark.parametrize("text", [text for text, _ in SCRIPTS])
+def test_bash_can_read_them_too(text: str) -> None:
+    assert BASH is not None
+    assert subprocess.run([BASH, "-n", "-c", text], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        ("a 'b", 2),
+        ('a "b', 2),
+        ("a $(b", 2),
+        ("a ${b", 2),
+        ("a `b", 2),
+        ("a (b)", 2),
+        ("a )", 2),
+        ("if a; then b", 0),
+        ("for i in 1; do a", 0),
+        ("a; fi", 3),
+        ("a >", 2),
+        ("a; { b", 3),
+        ("case x in a) b", 0),
+    ],
+)
+def test_what_no_shell_reads(text: str, offset: int) -> None:
+    fault = script(text, {}).fault
+    assert fault is not None
+    assert fault.offset == offset
+    if BASH is not None:
+        assert subprocess.run([BASH, "-n", "-c", text], capture_output=True, check=False).returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("N=4; a $N", "a 4"),
+        ("export N=4 && a --n=$N", "a --n=4"),
+        ("N=$A; M=${N}x; a $M", "a onex"),
+        ("OPTIONS='--n 2'; a $OPTIONS \"$OPTIONS\"", "a --n 2 --n 2"),
+        ("N=1 | b; a $N", "a $N"),
+        ("(N=1); a $N", "a $N"),
+        ("x && N=1; a $N", "a 1"),
+        ("x || A=1; a $A", "a $A"),
+        ("A=$(hostname); a $A", "a $A"),
+        ("read A; a $A", "a $A"),
+        ("unset A; a $A", "a $A"),
+        ("A+=x; a $A", "a $A"),
+        ("a $NOBODY ${NOBODY:-2}", "a $NOBODY ${NOBODY:-2}"),
+        ("A=5 a $A", "a one"),
+    ],
+)
+def test_variables_on_the_way(text: str, last: str) -> None:
+    assert commands(text, A="one")[-1][0] == last
+
+
+def words_of(read: Script) -> list[list[str]]:
+    return [[word.text for word in command.words] for command in read.commands]
+
+
+def test_positional_words_keep_their_places() -> None:
+    from podplan.launchers.words import Word
+
+    given = [Word("bash"), Word("--n=2", ("args", 1), 0, 5), Word("train me.py", ("args", 2), 0, 11)]
+    read = script('exec torchrun "$@" $1 $#', {}, given)
+    assert words_of(read) == [["exec", "torchrun", "--n=2", "train me.py", "--n=2", "2"]]
+    assert [word.path for word in read.commands[0].words[2:4]] == [("args", 1), ("args", 2)]
+    assert words_of(script('shift; a "$@"', {}, given))[-1] == ["a", "$@"]
+
+
+def test_offsets_lead_to_what_is_written() -> None:
+    text = "cd /x && torchrun --nnodes=\"$N\" 'a b.py'"
+    torchrun = script(text, {"N": "2"}).commands[1]
+    assert [text[word.start : word.end] for word in torchrun.words] == [
+        "torchrun",
+        '--nnodes="$N"',
+        "'a b.py'",
+    ]
+    assert text[torchrun.start : torchrun.end] == text[9:]
+
+
+def test_sh_does_not_expand_braces() -> None:
+    assert words_of(script("a {b,c}", {}, bash=False)) == [["a", "{b,c}"]]
+
+
+ANY = st.text(st.sampled_from("ab \n'\"\\$`{}()[]<>|&;#=~*,.-1") | st.characters(), max_size=80)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.one_of(ANY, st.sampled_from(
+    ["if ", "then ", "fi", "case ", " in ", "esac", "for ", "do ", "done", "${", "$((", "<<E", "f()"]
+)), max_size=12).map("".join))  # fmt: skip
+def test_no_string_hurts(text: str) -> None:
+    for bash in (True, False):
+        for command in script(text, {"a": "b c", "b": "$a"}, bash=bash).commands:
+            assert 0 <= command.start <= command.end <= len(text)
+            assert all(0 <= word.start <= word.end <= len(text) for word in command.words)
+    resplit(text)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["'", '"', "$(", "${", "`", "(", "{", "{a,", "{a,b}", "a;", "if ", "<<E\n", "$a ", "${a:-", "case x in ",
+     "((", "a=$a$a;", "\\\n", "# ", "x=(", "$'", "~", "{1..999}", "a "],
+)  # fmt: skip
+def test_time_grows_with_the_length_only(unit: str) -> None:
+    text = unit * (MAX_ARGUMENT // len(unit))
+    before = time.process_time()
+    script(text, {"a": "x y " * 1000})
+    assert time.process_time() - before < 3
+
+
+def test_a_string_too_long_for_linux() -> None:
+    fault = script("a" * (MAX_ARGUMENT + 1), {}).fault
+    assert fault is not None
+    assert fault.sentence == "the string has 131,073 characters; Linux takes 131,072 as one argument"
