@@ -290,6 +290,51 @@ def test_a_comment_that_every_role_has_is_said_once() -> None:
     assert same(compiled(profile), document(text).data)
 
 
+SCHEDULER_LATER = "  # scheduler:\n  #   t9kScheduler: {queue: default}\n"
+WORKER = (
+    "  worker:\n    replicas: 2\n    template:\n      spec:\n        containers:\n"
+    "        - name: worker\n          image: i:1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "field"),
+    [
+        ("DeepSpeedJob", f"{{}}  config: {{slotsPerWorker: 1, run: {{python: [a.py]}}}}\n{WORKER}", "run"),
+        ("DeepSpeedJob", f"  config: {{run: {{python: [a.py]}}}}\n{{}}{WORKER}", "image"),
+        (
+            "ColossalAIJob",
+            "{}  ssh: {sshdPath: /usr/sbin/sshd}\n  torchConfig: {script: [a.py]}\n",
+            "colossalai",
+        ),
+        ("GenericJob", "  cleanUpPolicy: All\n{}  replicaSpecs: [{type: a}, {type: b}]\n", "roles"),
+        ("GenericJob", "{}  cleanUpPolicy: All\n  service: {selector: {a: b}}\n", "cleanUp"),
+    ],
+)
+def test_a_comment_between_fields_of_the_spec_stays_between_them(kind: str, spec: str, field: str) -> None:
+    head = f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n"
+    profile = imported(head + spec.replace("{}", SCHEDULER_LATER, 1)).text
+    assert f"\n{SCHEDULER_LATER}  {field}:" in profile
+
+
+@pytest.mark.parametrize("indent", ["  ", "    "])
+def test_a_comment_at_the_end_of_the_spec_stays_there(indent: str) -> None:
+    text = (
+        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\nspec:\n"
+        f"  cleanUpPolicy: All\n  replicaSpecs:\n{indent}- type: worker\n{indent}  template:\n"
+        f"{indent}    spec: {{nodeName: gpu}}\n{SCHEDULER_LATER}"
+    )
+    assert imported(text).text.endswith(f"\n  pod: {{spec: {{nodeName: gpu}}}}\n{SCHEDULER_LATER}")
+
+
+def test_a_comment_above_the_spec_stays_above_it() -> None:
+    text = (
+        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\n"
+        "# what runs\nspec: {cleanUpPolicy: All}\n"
+    )
+    assert "\n# what runs\nspec:\n" in imported(text).text
+
+
 def test_comments_of_other_documents_stay_there() -> None:
     one = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\nspec: {}\n"
     text = f"# first\n{one}# end of first\n---\n# second\n{one}# end\n"

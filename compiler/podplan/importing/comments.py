@@ -17,7 +17,7 @@ _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
 
 class Comment(NamedTuple):
     """A comment with its ``#``. It stands above, beside (on the same line) or below the data at ``path``,
-    or at the top or the end of the document.
+    or at the top or the end of the document. Below, it begins no further left than the key or the dash.
     """
 
     text: str
@@ -41,9 +41,10 @@ def comments_of(document: Document, text: str, top: Path = ()) -> list[Comment]:
     """The comments of one document of the file ``text``, in order; with ``top``, those below that path."""
     first, last = _extent(document, text)
     nodes = sorted(_nodes(document), key=lambda node: (node.start, len(node.path)))
+    columns = {node.path: node.column for node in nodes}
     scalars = sorted(_scalars(document))
     placed = (
-        _placed(match[0].rstrip(), match.start(), text, nodes)
+        _placed(match[0].rstrip(), match.start(), text, nodes, columns)
         for match in _COMMENT.finditer(text, first, last)
         if not _inside(match.start(), scalars)
     )
@@ -63,7 +64,7 @@ def _extent(document: Document, text: str) -> tuple[int, int]:
     return (before[-1] if before else 0), (after.start() if after else len(text))
 
 
-def _placed(comment: str, start: int, text: str, nodes: list[Node]) -> Comment:
+def _placed(comment: str, start: int, text: str, nodes: list[Node], columns: dict[Path, int]) -> Comment:
     next_one = bisect_right(nodes, (start,))
     line_start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
     if next_one == 0:
@@ -77,7 +78,10 @@ def _placed(comment: str, start: int, text: str, nodes: list[Node]) -> Comment:
         return Comment(comment, "above", nodes[next_one].path)
     if next_one == len(nodes) and column == 1:
         return Comment(comment, "end", ())
-    return Comment(comment, "below", previous.path)
+    path = previous.path
+    while len(path) > 1 and columns[path] > column:
+        path = path[:-1]
+    return Comment(comment, "below", path)
 
 
 def _leaf(on_line: list[Node], previous: Node) -> Node:

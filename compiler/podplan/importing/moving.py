@@ -10,7 +10,7 @@ from typing import Any
 from podplan.findings import Path
 from podplan.importing.comments import Comment
 from podplan.kinds.compiling import compile_profile
-from podplan.provenance import Doc, origin_of
+from podplan.provenance import Doc, origin_of, origins_below
 
 # Places that stand for a whole role or job: a comment there would be about something else.
 _ROLES: Path = ("spec", "roles")
@@ -37,10 +37,34 @@ def moved(comments: list[Comment], profile: dict[str, Any]) -> list[Comment]:
 def _moved(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Comment:
     if comment.where in ("top", "end"):
         return comment
-    place = _home(cr, comment.path)
+    place = _between_fields(comment, cr, profile) or _home(cr, comment.path)
     if place is None or not _written(profile, place):
         return comment._replace(where="top", path=())
     return comment._replace(path=place)
+
+
+def _between_fields(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Path | None:
+    """The field of the profile's spec above or below which a comment between fields of the CR's spec belongs.
+
+    None for a comment that stands elsewhere.
+    """
+    path = comment.path
+    if path[0] != "spec" or comment.where == "beside":
+        return None
+    if comment.where == "below":
+        closing = len(path) <= 2 or (len(path) == 3 and isinstance(path[2], int))
+        return ("spec", list(profile["spec"])[-1]) if closing else None
+    if len(path) > 2:
+        return None
+    return _first_field(cr, path, profile) if len(path) == 2 else path
+
+
+def _first_field(cr: Doc, path: Path, profile: dict[str, Any]) -> Path | None:
+    """The first field of the profile's spec that says something of ``path``: ``roles``, where they do."""
+    places = [_source(cr, below) for below in (path, *(below for below, _ in origins_below(cr, path)))]
+    said = {place[1] for place in places if place is not None and place[0] == "spec"}
+    field = "roles" if "roles" in said else next((field for field in profile["spec"] if field in said), None)
+    return ("spec", field) if field is not None else None
 
 
 def _home(cr: Doc, path: Path) -> Path | None:
