@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from podplan.findings import Finding, Location, Severity
 from podplan.groups import Group
 from podplan.lint.apply import apply, apply_to_set, lacking
 from podplan.lint.fold import findings
+from podplan.lint.locate import locate
 from podplan.lint.seen import Seen, Sighting
+from podplan.lint.silences import Silences
 from podplan.lint.subject import Job
 from podplan.pipeline import Plan, Settings, check_form, check_object, plans
-from podplan.provenance import trace
+from podplan.provenance import Doc, trace
 from podplan.reading import Reader, Unread, sources
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
-from podplan.reading.files import expand
+from podplan.reading.files import expand, root_of
 from podplan.rendering.origin import compare, header_of
 from podplan.rules import RULES
 from podplan.source import Fault, Source
@@ -28,7 +31,8 @@ SECRET = re.compile(r"kind[\"']?\s*:\s*[\"']?Secret")
 
 class Summary(NamedTuple):
     """Counts. ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` what
-    the controllers make of the CRs, every replica counted; ``not_checked`` is documents by reason."""
+    the controllers make of the CRs, every replica counted; ``not_checked`` is documents by reason.
+    ``today`` is the day by which suppressions were judged, "" where it made no difference."""
 
     errors: int
     warnings: int
@@ -38,14 +42,19 @@ class Summary(NamedTuple):
     objects: int
     lowered: int
     not_checked: Mapping[str, int]
+    today: str = ""
 
 
 class Result(NamedTuple):
-    """Findings in the order of files and lines; ``texts`` holds the files that have any."""
+    """Findings in the order of files and lines; ``texts`` holds the files that have any.
+
+    ``with_suppressed`` are the same together with those that somebody silenced.
+    """
 
     findings: list[Finding]
     summary: Summary
     texts: Mapping[str, str]
+    with_suppressed: list[Finding]
 
 
 class Run:
@@ -59,6 +68,9 @@ class Run:
         self.findings: list[Finding] = []
         self.texts: dict[str, str] = {}
         self.jobs: list[Job] = []
+        self.silences = Silences(settings.policies, settings.terms)
+        self.shared: set[str] = set()  # files that others refer to
+        self.unlowered: set[str] = set()
 
 
 def check(paths: Sequence[str], settings: Settings, reader: Reader, exclude: Sequence[str] = ()) -> Result:
@@ -66,24 +78,27 @@ def check(paths: Sequence[str], settings: Settings, reader: Reader, exclude: Seq
 
     Raises files.NoSuchPath, requests.RequestError and limits.BoundExceeded.
     """
-    return check_sources(sources(expand(paths, exclude)), settings, reader)
+    folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
+    return check_sources(sources(expand(paths, exclude)), settings, reader, folders)
 
 
-def check_sources(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -> Result:
-    """The same for files that are read already, such as standard input."""
+def check_sources(
+    found: Iterable[Source | Unread], settings: Settings, reader: Reader, folders: tuple[str, ...] = ()
+) -> Result:
+    """The same for files that are read already, such as standard input; ``folders`` are checked whole."""
     run = Run(settings, reader)
     for source in found:
         run.counts["files"] += 1
         if isinstance(source, Unread):
             run.not_checked[source.reason] += 1
             continue
-        in_file = list(_check_source(source, run))
+        in_file = run.silences.graded(source.file, _check_source(source, run))
         if in_file:
             run.findings += in_file
             run.texts[source.file] = source.text
-    about_all = apply_to_set(settings.policies, tuple(run.jobs))
-    run.findings += findings([Sighting("", seen, _identity_of(job)) for job, seen in about_all], 1)
-    return _result(run)
+    for job, seen in apply_to_set(run.silences.anywhere(), tuple(run.jobs)):
+        run.findings += _set_findings(job, seen, run)
+    return _result(run, folders)
 
 
 def summarised(
@@ -98,29 +113,49 @@ def summarised(
             if mentions_ours(source.text):
                 run.findings += [_fault(source, fault) for fault in source.faults]
     for _, group in groupby(made, key=lambda plan: id(plan.item)):
-        run.findings += _plan_findings(list(group), run)
+        plans_of_item = list(group)
+        said = _plan_findings(plans_of_item, run)
+        run.findings += run.silences.graded(plans_of_item[0].item.doc.name, said)
     return _result(run)
 
 
-def _result(run: Run) -> Result:
-    said = sorted(run.findings, key=lambda found: found.location.file) if run.jobs else run.findings
+def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
+    """The result; without ``folders``, what is wrong with suppressions themselves is left out."""
+    places = {found.location.file for found in run.findings}
+    places |= {related.location.file for found in run.findings for related in found.related}
+    run.texts.update(run.reader.texts(places - run.texts.keys()))
+    # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
+    shown = {file: text for file, text in run.texts.items() if not SECRET.search(text)}
+    everything = run.silences.settled(run.findings, shown, run.reader.source_of)
+    if folders is not None:
+        everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
+    if run.jobs or len(everything) > len(run.findings):
+        everything.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
+    said = [found for found in everything if not found.suppressed]
     severities = Counter(found.severity for found in said)
     summary = Summary(
         errors=severities[Severity.ERROR],
         warnings=severities[Severity.WARNING],
         infos=severities[Severity.INFO],
-        suppressed=0,
+        suppressed=len(everything) - len(said),
         files=run.counts["files"],
         objects=run.counts["objects"],
         lowered=run.counts["lowered"],
         not_checked=dict(sorted(run.not_checked.items())),
+        today=run.silences.today,
     )
-    places = {found.location.file for found in said}
-    places |= {related.location.file for found in said for related in found.related}
-    run.texts.update(run.reader.texts(places - run.texts.keys()))
-    # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
-    shown = {file: text for file, text in run.texts.items() if not SECRET.search(text)}
-    return Result(said, summary, shown)
+    return Result(said, summary, shown, everything)
+
+
+def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:
+    """Whether everything was seen that suppressions in a file are about, so that an unused one is that.
+
+    A base is used by profiles anywhere below its root, and there are environments and flags.
+    """
+    asked = run.settings
+    if asked.environments != "all" or asked.sets or file in run.unlowered:
+        return False
+    return file not in run.shared or (root_of(file) in folders and not run.unlowered)
 
 
 def _check_source(source: Source, run: Run) -> Iterator[Finding]:
@@ -131,6 +166,8 @@ def _check_source(source: Source, run: Run) -> Iterator[Finding]:
         if not found:
             run.not_checked[_why_nothing(source)] += 1
         return
+    if run.silences.open(source):
+        run.texts[source.file] = source.text
     for fault in (*source.faults, *_hints(source, found)):
         yield _fault(source, fault)
     for item in found:
@@ -173,16 +210,19 @@ def _check_item(item: Item, run: Run) -> Iterator[Finding]:
     if item.what == "other":
         run.not_checked[item.reason] += 1
     elif item.what in ("base", "inventory"):
+        run.shared.add(item.doc.name)
         faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
         yield from findings((Sighting("", one, None) for one in faults), 1)
     elif item.what == "object":
         run.counts["objects"] += 1
         group = Group(item.doc)
+        policies = run.silences.ruling(item.doc.name).policies
         seen = [
             *check_object(item.doc, run.settings),
-            *apply(run.settings.policies, Job(None, (group,), version=run.settings.k8s_version)),
+            *apply(policies, Job(None, (group,), version=run.settings.k8s_version)),
         ]
-        yield from findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
+        said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
+        yield from run.silences.annotated(item.doc.name, [item.doc], said_of_it)
     elif item.what == "cr" and (said := header_of(item)) is not None:
         run.not_checked["rendered CR: its source is"] += 1
         stale = compare(item, said, run.settings, run.reader)
@@ -195,30 +235,46 @@ def _check_item(item: Item, run: Run) -> Iterator[Finding]:
 def _plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
     """The findings of all variants of one document; what is equal in several is said once."""
     sightings: list[Sighting] = []
+    crs: list[Doc] = []
+    file = ""
     variants = 0
     for plan in made:
+        file = plan.item.doc.name
+        crs += [plan.cr] if plan.cr is not None else []
         variants += 1
         run.counts["objects"] += plan.cr is not None
         run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
         sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *_ruled(plan, run))]
-    return findings(sightings, variants)
+    return run.silences.annotated(file, crs, findings(sightings, variants))
+
+
+def _set_findings(job: Job, seen: Seen, run: Run) -> list[Finding]:
+    """What a policy about all jobs says of one, if it is on for the file of that job."""
+    assert job.cr is not None
+    file = locate(job.cr, ()).location.file
+    rule = next(
+        (one.rule for one in run.silences.ruling(file).policies if one.rule.code == seen.problem.rule), None
+    )
+    if rule is None:
+        return []
+    said = findings([Sighting("", seen._replace(rule=rule), identity(job.cr.data))], 1)
+    return run.silences.annotated(file, [job.cr], said)
 
 
 def _ruled(plan: Plan, run: Run) -> list[Seen]:
     """What the policies say of a plan; of one that does not lower they say nothing, and that is counted."""
     if not plan.lowered:
         run.not_checked[_why_not_lowered(plan)] += 1
+        run.unlowered.add(plan.item.doc.name)
         return []
+    policies = run.silences.ruling(plan.item.doc.name).policies
     job = Job(plan.cr, plan.groups, plan.profile, plan.inventory, run.settings.k8s_version)
     run.jobs.append(job)
-    for policy in lacking(run.settings.policies, job):
+    for policy in lacking(policies, job):
+        run.silences.undecided.add(policy.rule.code)
         run.not_checked[f"{policy.rule.code}: no {' and no '.join(policy.needs)}"] += 1
-    return list(apply(run.settings.policies, job))
-
-
-def _identity_of(job: Job) -> dict[str, Any] | None:
-    return identity(job.cr.data) if job.cr is not None else None
+    return list(apply(policies, job))
 
 
 def _why_not_lowered(plan: Plan) -> str:

@@ -71,7 +71,11 @@ class Instances(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A Problem with everything that a report needs; see docs/findings.md for the JSON form."""
+    """A Problem with everything that a report needs; see docs/findings.md for the JSON form.
+
+    ``document`` is the data of the document that ``location.path`` leads into, None for a fault of the text.
+    A ``suppressed`` finding was silenced, for a ``reason`` that somebody gave.
+    """
 
     rule: str
     name: str
@@ -85,6 +89,9 @@ class Finding(NamedTuple):
     instances: Instances | None = None
     related: tuple[Related, ...] = ()
     help: str = ""
+    document: Any = None
+    suppressed: bool = False
+    reason: str = ""
 
 
 def pointer(path: Path) -> str:

@@ -10,6 +10,7 @@ MAX_ALIASES = 1_000
 MAX_EXPANDED_NODES = 100_000  # what all aliases of one file stand for, written out
 MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
 MAX_INSTANCES = 1_000
+MAX_SUPPRESSIONS = 1_000  # comments of one file that silence findings
 MAX_REPLICAS_WRITTEN_OUT = 100_000
 MAX_EXTENDS_DEPTH = 32
 MAX_BASES = 256
@@ -19,6 +20,12 @@ MAX_EXPRESSION_RESULT = 65_536  # characters that one expression may make
 MAX_EXPRESSION_RESULTS_TOTAL = 16 * 1024 * 1024  # and all of one profile
 MAX_EXPRESSIONS_COMPILED = 2_000
 MAX_INSTANCE_NODES = 2_000_000  # values built anew for all instances of a profile
+MAX_CEL_LENGTH = 16_384  # of one CEL expression
+MAX_CEL_NODES = 500_000  # parts of one document that CEL is handed
+MAX_CEL_TEXT = 8 * 1024 * 1024  # characters in them
+MAX_CEL_MESSAGE = 5_120  # of a messageExpression, as in the API server
+MAX_CEL_SECONDS = 10  # for all expressions of one policy over one document
+MAX_CEL_MEMORY = 1024 * 1024 * 1024
 
 
 class BoundExceeded(Exception):

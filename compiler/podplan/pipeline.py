@@ -17,6 +17,7 @@ from podplan.findings import Problem
 from podplan.groups import Group, Options
 from podplan.lint.policy import Policy
 from podplan.lint.seen import Seen
+from podplan.lint.terms import Terms
 from podplan.provenance import Doc
 from podplan.pruning import pruned
 from podplan.reading import Reader
@@ -34,7 +35,7 @@ class Settings(NamedTuple):
 
     ``environments`` is None for profiles as written, "all" for as written and under each, or names.
     ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named;
-    ``policies`` are those that are on.
+    ``policies`` are those that are on, and ``terms`` say where that is otherwise, and what may be silenced.
     """
 
     k8s_version: str = kubernetes.DEFAULT_VERSION
@@ -43,6 +44,7 @@ class Settings(NamedTuple):
     options: Options = Options()
     inventory: str = ""
     policies: tuple[Policy, ...] = ()
+    terms: Terms = Terms()
 
 
 class Plan(NamedTuple):

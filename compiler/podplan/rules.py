@@ -55,6 +55,20 @@ RULES: dict[str, Rule] = {
             "YAML012", "merge-source", _ERROR, "A merge key whose value is not a mapping or a list of them."
         ),
         Rule("CR900", "not-lowered", _WARNING, "A kind that podplan knows and cannot lower yet."),
+        Rule("POLICY001", "policy-failed", _ERROR, "A policy that cannot be read or evaluated."),
+        Rule(
+            "POLICY002",
+            "policy-without-effect",
+            _WARNING,
+            "A policy that nothing binds, or that is about nothing podplan looks at.",
+        ),
+        Rule("POLICY003", "policy-part-ignored", _INFO, "A part of a policy that means nothing offline."),
+        Rule(
+            "POLICY004",
+            "policy-failure-ignored",
+            _WARNING,
+            "A policy that cannot be evaluated, and says that then everything passes.",
+        ),
         Rule("GIT001", "stale-render", _ERROR, "A rendered file differs from what its source renders now."),
         Rule("SCHEMA001", "unknown-field", _ERROR, "A field that the schema does not know."),
         Rule("SCHEMA002", "wrong-type", _ERROR, "A value of the wrong type."),
@@ -119,5 +133,36 @@ RULES: dict[str, Rule] = {
         Rule("PROF024", "other-kinds-value", _ERROR, "A value that this kind of job does not have."),
         Rule("PROF025", "no-job", _ERROR, "A profile that does not say which kind of job it is."),
         Rule("PROF026", "import", _WARNING, "Something of a CR that a profile cannot say as it is."),
+        Rule(
+            "LINT001",
+            "malformed-suppression",
+            _WARNING,
+            "A comment that would ignore findings, but cannot be read.",
+        ),
+        Rule(
+            "LINT002",
+            "suppression-of-no-rule",
+            _WARNING,
+            "A suppression that names a rule that does not exist.",
+        ),
+        Rule(
+            "LINT003",
+            "suppression-without-reason",
+            _WARNING,
+            "A suppression that does not say why; it silences nothing.",
+        ),
+        Rule(
+            "LINT004",
+            "expired-suppression",
+            _WARNING,
+            "A suppression whose day is over; it silences nothing.",
+        ),
+        Rule("LINT005", "unused-suppression", _WARNING, "A suppression that silences nothing."),
+        Rule(
+            "LINT006",
+            "mandatory-rule",
+            _WARNING,
+            "A suppression of a rule that the configuration makes mandatory.",
+        ),
     )
 }

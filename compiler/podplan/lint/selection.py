@@ -1,22 +1,26 @@
-"""Which policies are on: presets, previews, and codes or prefixes of codes chosen one by one."""
+"""Which rules are on: presets, previews, and codes or prefixes of codes chosen one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from podplan.findings import Severity
 from podplan.lint.policy import Policy
 from podplan.requests import RequestError
+from podplan.rules import RULES, Rule
 
 PRESETS = ("default", "strict", "audit")
+# A text that breaks these was not read, so that nothing else was found in it; they cannot be turned off.
+UNREAD = frozenset({"YAML001", "YAML003", "YAML009"})
+STANDARDS = ("baseline", "restricted")
 
 
 class Selection(NamedTuple):
     """What is asked for: ``select`` replaces the preset, ``extend_select`` adds, ``ignore`` takes away.
 
     Each is codes, names or prefixes of codes (SEC, DIST0); ALL is every rule. ``severities`` gives rules
-    another severity.
+    another severity. Rules that are ``mandatory`` are on whatever the others say.
     """
 
     preset: str = "default"
@@ -25,52 +29,141 @@ class Selection(NamedTuple):
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = {}
+    mandatory: tuple[str, ...] = ()
+
+
+class Ruling(NamedTuple):
+    """What holds for a file: the ``policies`` that are on, and what ``changes`` for the rules in rules.py.
+
+    ``changes`` has another severity by code, or None for a rule that is off.
+    """
+
+    policies: tuple[Policy, ...] = ()
+    changes: Mapping[str, Severity | None] = {}
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The codes of all rules that are on."""
+        own = {code for code in RULES if self.changes.get(code, Severity.ERROR) is not None}
+        return frozenset(own | {policy.rule.code for policy in self.policies})
+
+
+def ruling(policies: Iterable[Policy], selection: Selection) -> Ruling:
+    """What a selection comes to. Raises RequestError for a text that means no rule."""
+    return Ruling(tuple(selected(policies, selection)), _changes(selection))
 
 
 def selected(policies: Iterable[Policy], selection: Selection) -> list[Policy]:
     """The policies that are on, with the severities that they have in this run. Raises RequestError."""
     policies = list(policies)
-    for text in (*selection.select, *selection.extend_select, *selection.ignore, *selection.severities):
-        _demand_known(text, policies)
-    return [_graded(policy, selection) for policy in policies if _is_on(policy, selection)]
+    rules = [*RULES.values(), *(policy.rule for policy in policies)]
+    texts = (*selection.select, *selection.extend_select, *selection.ignore, *selection.severities)
+    for text in (*texts, *selection.mandatory):
+        demand_known(text, rules)
+    return [
+        policy._replace(rule=_graded(policy.rule, selection))
+        for policy in policies
+        if _is_on(policy.rule, selection, not selection.select and _is_in_preset(policy, selection))
+    ]
 
 
-def _is_on(policy: Policy, selection: Selection) -> bool:
-    """The longest code or prefix that speaks of a policy decides; of equal ones, ignore wins."""
-    chosen = _longest(policy, (*selection.select, *selection.extend_select))
-    left_out = _longest(policy, selection.ignore)
-    if chosen > left_out:
-        return True
-    if left_out > -1 or selection.select:
-        return False
+def means(text: str, rule: Rule) -> bool:
+    """Whether a code, a prefix of codes, a name or ALL means a rule."""
+    return _specificity(rule, text) >= 0
+
+
+def raised(policies: Iterable[Policy], standard: str) -> tuple[Policy, ...]:
+    """The policies where namespaces enforce a Pod Security Standard, such as "restricted@1.34" or "baseline".
+
+    What the namespace refuses is an error, by the rules of that version.
+    """
+    level, _, version = standard.partition("@")
+    enforced = STANDARDS[: STANDARDS.index(level) + 1]
+    return tuple(
+        policy._replace(
+            rule=policy.rule._replace(severity=Severity.ERROR),
+            params={**policy.params, **({"version": version} if version else {})},
+        )
+        if policy.body == "pod-security" and policy.params.get("level") in enforced
+        else policy
+        for policy in policies
+    )
+
+
+def _changes(selection: Selection) -> dict[str, Severity | None]:
+    changes: dict[str, Severity | None] = {}
+    for rule in RULES.values():
+        # What select leaves out is silent, but for the errors: they keep a document from being checked.
+        by_default = not selection.select or rule.severity is Severity.ERROR
+        if rule.code not in UNREAD and not _is_on(rule, selection, by_default):
+            changes[rule.code] = None
+        elif (now := _graded(rule, selection).severity) is not rule.severity:
+            changes[rule.code] = now
+    return changes
+
+
+def _is_in_preset(policy: Policy, selection: Selection) -> bool:
     in_preset = PRESETS.index(policy.preset) <= PRESETS.index(selection.preset)
     return in_preset and (selection.preview or not policy.preview)
 
 
-def _longest(policy: Policy, texts: Collection[str]) -> int:
-    """The length of the most specific text that means the policy; -1 for none, 0 for ALL."""
-    return max((_specificity(policy, text) for text in texts), default=-1)
+def _is_on(rule: Rule, selection: Selection, by_default: bool) -> bool:
+    """The longest code or prefix that speaks of a rule decides; of equal ones, ignore wins."""
+    if _longest(rule, selection.mandatory) >= 0:
+        return True
+    chosen = _longest(rule, (*selection.select, *selection.extend_select))
+    left_out = _longest(rule, selection.ignore)
+    if chosen > left_out:
+        return True
+    return by_default and left_out == -1
 
 
-def _specificity(policy: Policy, text: str) -> int:
+def _longest(rule: Rule, texts: Collection[str]) -> int:
+    """The length of the most specific text that means the rule; -1 for none, 0 for ALL."""
+    return max((_specificity(rule, text) for text in texts), default=-1)
+
+
+def _specificity(rule: Rule, text: str) -> int:
     if text == "ALL":
         return 0
-    if text == policy.rule.name:
-        return len(policy.rule.code)
-    return len(text) if policy.rule.code.startswith(text) else -1
+    if text == rule.name:
+        return len(rule.code)
+    return len(text) if rule.code.startswith(text) else -1
 
 
-def _graded(policy: Policy, selection: Selection) -> Policy:
-    texts = [text for text in selection.severities if _specificity(policy, text) >= 0]
+def _graded(rule: Rule, selection: Selection) -> Rule:
+    texts = [text for text in selection.severities if _specificity(rule, text) >= 0]
     if not texts:
-        return policy
-    most = max(texts, key=lambda text: _specificity(policy, text))
-    return policy._replace(rule=policy.rule._replace(severity=selection.severities[most]))
+        return rule
+    most = max(texts, key=lambda text: _specificity(rule, text))
+    return rule._replace(severity=selection.severities[most])
 
 
-def _demand_known(text: str, policies: Iterable[Policy]) -> None:
-    from podplan.rules import RULES
+def demand_known(text: str, rules: Iterable[Rule]) -> None:
+    """Raises RequestError where a code, prefix or name means none of the rules."""
+    rules = list(rules)
+    if not text or not any(means(text, rule) for rule in rules):
+        raise RequestError(f'no rule has the code, prefix or name "{text}"{meant(text, rules)}')
 
-    known = text == "ALL" or any(code.startswith(text) for code in RULES)
-    if not known and not any(_specificity(policy, text) >= 0 for policy in policies):
-        raise RequestError(f'no rule has the code, prefix or name "{text}"; podplan rules lists them')
+
+def meant(text: str, rules: Iterable[Rule]) -> str:
+    """``; did you mean "x"?`` with the code or name that is most like ``text``, else where to look."""
+    from podplan.kubernetes.structure import nearest
+
+    near = nearest(text[:100], [word for rule in rules for word in (rule.code, rule.name)])
+    return f'; did you mean "{near}"?' if near else "; podplan rules lists them"
+
+
+def with_changes(selection: Selection, changes: Mapping[str, Any]) -> Selection:
+    """A selection with the settings of a narrower place laid over: some replace, some add.
+
+    ``preset``, ``preview`` and ``select`` replace; ``extend_select``, ``ignore``, ``severities`` and
+    ``mandatory`` add.
+    """
+    added = {
+        key: (*getattr(selection, key), *changes[key])
+        for key in ("extend_select", "ignore", "mandatory")
+        if key in changes
+    }
+    severities = {**selection.severities, **changes.get("severities", {})}
+    return selection._replace(**{**changes, **added, "severities": severities})

@@ -98,6 +98,10 @@ class Reader:
             self._sources[path] = read(read_inside(root, path), path)
         return self._sources[path]
 
+    def source_of(self, file: str) -> Source | None:
+        """The file, if it was read here."""
+        return self._sources.get(file)
+
     def _inventory(self, root: str, path: str) -> Doc:
         try:
             source = self.source(root, path)

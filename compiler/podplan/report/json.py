@@ -14,7 +14,7 @@ def render(result: Result) -> str:
     counts = result.summary
     document = {
         "format": 1,
-        "findings": [_finding(found) for found in result.findings],
+        "findings": [_finding(found) for found in result.with_suppressed],
         "summary": {
             "errors": counts.errors,
             "warnings": counts.warnings,
@@ -24,6 +24,7 @@ def render(result: Result) -> str:
             "objects": counts.objects,
             "lowered": counts.lowered,
             "notChecked": dict(counts.not_checked),
+            **({"today": counts.today} if counts.today else {}),
         },
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
@@ -65,6 +66,6 @@ def _finding(found: Finding) -> dict[str, Any]:
         ],
         "help": found.help or None,
         "fix": None,
-        "suppressed": False,
-        "reason": None,
+        "suppressed": found.suppressed,
+        "reason": found.reason or None,
     }

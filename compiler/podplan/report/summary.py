@@ -17,9 +17,12 @@ def summary_line(result: Result) -> str:
         f"{' and '.join(said) if len(said) < 3 else f'{said[0]}, {said[1]} and {said[2]}'}" or "no findings"
     )
     line += f" in {_counted(counts.files, 'file')}"
+    line += f", {counts.suppressed} suppressed" if counts.suppressed else ""
     line += f" ({_counted(counts.objects, 'object')}, {counts.lowered} lowered)"
     if counts.not_checked:
         line += "; not checked: " + ", ".join(f"{n} × {reason}" for reason, n in counts.not_checked.items())
+    if counts.today:
+        line += f"; suppressions judged as of {counts.today}"
     return line
 
 

@@ -1,0 +1,201 @@
+"""What was found before: a file of known findings, each told without lines, so that it survives their move.
+
+A finding is known by its rule, object, level, path (entries of lists by name, if they have one), and a hash of
+the value there: with another value it is new.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from podplan.findings import Finding, Path
+from podplan.reading.documents import identity
+from podplan.reading.files import from_root
+from podplan.requests import RequestError
+from podplan.selecting import show
+
+REASON = "baseline"
+DEFAULT_FILE = "podplan-baseline.json"
+FORMAT = 1
+_OBJECT = ("apiVersion", "kind", "namespace", "name")
+_DIGITS = 16
+
+
+class Entry(NamedTuple):
+    """A known finding, so many ``times``.
+
+    ``named`` is apiVersion, kind, namespace and name of its object, None for a fault of a text. ``file`` is as
+    seen from the root. ``file`` and ``message`` are for reading; but without an object, the file counts.
+    """
+
+    rule: str
+    named: tuple[str | None, ...] | None
+    level: str
+    path: str
+    value: str
+    file: str
+    message: str
+    times: int = 1
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What a finding is recognised by."""
+        where = self.named if self.named is not None else self.file
+        return (self.rule, where, self.level, self.path, self.value)
+
+
+def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
+    """The entry for a finding; ``texts`` has the text of its file, if it is a fault of the text."""
+    where = found.location
+    named = found.object or (identity(found.document) if isinstance(found.document, dict) else None)
+    if named is None:
+        line = texts.get(where.file, "").split("\n")[where.line - 1 : where.line]
+        value = _hash("".join(line).strip())
+    else:
+        secret = isinstance(found.document, dict) and found.document.get("kind") == "Secret"
+        value = "" if secret else _hash(_told(_at(found.document, where.path)))
+    return Entry(
+        found.rule,
+        tuple(_text(named.get(part)) for part in _OBJECT) if named is not None else None,
+        found.level,
+        show(found.document, where.path),
+        value,
+        from_root(where.file),
+        found.message,
+    )
+
+
+def without_known(
+    findings: Sequence[Finding], entries: Iterable[Entry], texts: Mapping[str, str]
+) -> list[Finding]:
+    """The findings, with those that are known marked as suppressed; as many as are known, no more."""
+    left: Counter[tuple[object, ...]] = Counter()
+    for known in entries:
+        left[known.key] += known.times
+    return [_marked(found, left, texts) for found in findings] if left else list(findings)
+
+
+def _marked(found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[str, str]) -> Finding:
+    if found.suppressed:
+        return found
+    key = entry(found, texts).key
+    if left[key] <= 0:
+        return found
+    left[key] -= 1
+    return found._replace(suppressed=True, reason=REASON)
+
+
+def collected(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[Entry, ...]:
+    """The entries for findings, equal ones counted, in the order in which the file has them."""
+    entries: dict[tuple[object, ...], Entry] = {}
+    for one in (entry(found, texts) for found in findings):
+        there = entries.get(one.key)
+        entries[one.key] = one if there is None else there._replace(times=there.times + 1)
+    return tuple(sorted(entries.values(), key=_order))
+
+
+def still_there(
+    entries: Iterable[Entry], findings: Iterable[Finding], texts: Mapping[str, str]
+) -> tuple[Entry, ...]:
+    """The entries that findings still match, as often as they do, with the file and the message of today."""
+    now = {one.key: one for one in collected(findings, texts)}
+    kept = []
+    for known in entries:
+        if known.key in now:
+            found = now[known.key]
+            kept.append(found._replace(times=min(known.times, found.times)))
+    return tuple(sorted(kept, key=_order))
+
+
+def written(entries: Iterable[Entry]) -> str:
+    """The text of a baseline file."""
+    findings = [_as_json(one) for one in sorted(entries, key=_order)]
+    return json.dumps({"format": FORMAT, "findings": findings}, indent=2, ensure_ascii=False) + "\n"
+
+
+def parsed(text: str, file: str) -> tuple[Entry, ...]:
+    """The entries of a baseline file. Raises RequestError where it is none."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise RequestError(
+            f"{file}{where}: this is no JSON; podplan baseline create makes the file"
+        ) from None
+    if (
+        not isinstance(data, dict)
+        or data.get("format") != FORMAT
+        or not isinstance(data.get("findings"), list)
+    ):
+        raise RequestError(
+            f'{file}: this is no baseline: it wants "format": {FORMAT} and a list of "findings";'
+            " podplan baseline create makes the file"
+        )
+    return tuple(_entry(one, number, file) for number, one in enumerate(data["findings"]))
+
+
+def _entry(data: Any, number: int, file: str) -> Entry:
+    texts = ("rule", "level", "path", "value", "file", "message")
+    if isinstance(data, dict) and all(isinstance(data.get(key), str) for key in texts):
+        named, count = data.get("object"), data.get("count", 1)
+        whole = named is None or (
+            isinstance(named, dict) and all(isinstance(named.get(part), str | None) for part in _OBJECT)
+        )
+        if whole and isinstance(count, int) and count > 0:
+            parts = tuple(named.get(part) for part in _OBJECT) if named is not None else None
+            level, path, value, where, message = (data[key] for key in texts[1:])
+            return Entry(data["rule"], parts, level, path, value, where, message, count)
+    raise RequestError(
+        f"{file}: findings[{number}] is no entry of a baseline; podplan baseline create makes the file"
+    )
+
+
+def _as_json(one: Entry) -> dict[str, Any]:
+    named = dict(zip(_OBJECT, one.named, strict=True)) if one.named is not None else None
+    data = {
+        "rule": one.rule,
+        "object": named,
+        "level": one.level,
+        "path": one.path,
+        "value": one.value,
+        "file": one.file,
+        "message": one.message,
+    }
+    return data | ({"count": one.times} if one.times > 1 else {})
+
+
+def _order(one: Entry) -> tuple[object, ...]:
+    named = tuple(part or "" for part in one.named or ())
+    return (one.file, named, one.path, one.rule, one.level, one.value)
+
+
+def _told(value: Any) -> Any:
+    """What of a value counts: all of it, but of a mapping with lists or mappings in it only that it is one.
+
+    A finding about what a mapping lacks would be new with every change of something else in there.
+    """
+    deep = isinstance(value, dict) and any(isinstance(below, dict | list) for below in value.values())
+    return "a mapping" if deep else value
+
+
+def _at(data: Any, path: Path) -> Any:
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def _hash(value: Any) -> str:
+    from hashlib import sha256
+
+    text = json.dumps(value, sort_keys=True, ensure_ascii=True)
+    return sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else str(value)

@@ -1,0 +1,129 @@
+"""The findings of a run on their way to the report: graded, silenced, and what silenced them looked after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from podplan.findings import Finding
+from podplan.lint.baseline import without_known
+from podplan.lint.policy import Policy
+from podplan.lint.selection import Ruling, means
+from podplan.lint.suppression import Marks, Page, Suppression, annotated, hygiene, page, silenced
+from podplan.lint.terms import Terms, ruling_for, sections_of
+from podplan.provenance import Doc
+from podplan.reading.documents import identity
+from podplan.rules import RULES, Rule
+from podplan.source import Source
+
+
+class Silences:
+    """What grows in a run: the suppressions of the files that are checked, and what each of them did."""
+
+    def __init__(self, policies: Sequence[Policy], terms: Terms) -> None:
+        self.terms = terms if terms.known else terms._replace(known=tuple(policies))
+        self.undecided: set[str] = set()
+        self._rulings: dict[tuple[int, ...], Ruling] = {}
+        if not terms.known:
+            self._rulings[()] = Ruling(tuple(policies))
+        self._pages: dict[str, Page] = {}
+        self._annotations: dict[Suppression, str] = {}
+        self._faults: list[Finding] = []
+        self._marks = Marks(set(), set())
+
+    def ruling(self, file: str) -> Ruling:
+        """Which rules are on for a file. Raises RequestError."""
+        sections = sections_of(self.terms, file)
+        if sections not in self._rulings:
+            self._rulings[sections] = ruling_for(self.terms, file)
+        return self._rulings[sections]
+
+    def anywhere(self) -> list[Policy]:
+        """The policies that are on for some file of those asked for so far."""
+        on = {policy.rule.code: policy for ruling in self._rulings.values() for policy in ruling.policies}
+        return list(on.values())
+
+    def open(self, source: Source) -> bool:
+        """Looks for suppressions in a file that is checked; whether there are any. Raises BoundExceeded."""
+        if not self.terms.heed_ignores:
+            return False
+        found = page(source, self.terms)
+        if found.suppressions or found.faults:
+            self._pages[source.file] = found
+            self._faults += found.faults
+        return source.file in self._pages
+
+    def graded(self, file: str, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings about a file without those of rules that are off for it, in its own severities."""
+        changes = self.ruling(file).changes
+        kept = []
+        for found in findings:
+            severity = changes.get(found.rule, found.severity) if found.rule in RULES else found.severity
+            if severity is not None:
+                kept.append(found if severity is found.severity else found._replace(severity=severity))
+        return kept
+
+    def annotated(self, file: str, docs: Iterable[Doc], findings: Iterable[Finding]) -> list[Finding]:
+        """The findings about objects of a file, without what the annotations of these silence."""
+        suppressions: dict[object, list[Suppression]] = {}
+        for doc in docs if self.terms.heed_ignores else ():
+            usable, faults = annotated(doc, self.terms)
+            if usable:
+                suppressions[_key(identity(doc.data))] = usable
+            self._annotations.update(dict.fromkeys(usable, file))
+            self._faults += (fault for fault in faults if fault not in self._faults)
+        if not suppressions:
+            return list(findings)
+        return [
+            silenced(found, suppressions.get(_key(found.object), ()), self.terms, self._marks)
+            for found in findings
+        ]
+
+    def settled(
+        self, findings: Iterable[Finding], texts: Mapping[str, str], source_of: Callable[[str], Source | None]
+    ) -> list[Finding]:
+        """The findings, marked where comments or the baseline silence them.
+
+        ``source_of`` gives the files that were read because others refer to them.
+        """
+        kept = []
+        elsewhere: dict[str, Page | None] = {}
+        for found in findings:
+            file = found.location.file
+            there = self._pages.get(file)
+            if there is None and self.terms.heed_ignores:
+                if file not in elsewhere:
+                    source = source_of(file)
+                    elsewhere[file] = page(source, self.terms) if source is not None else None
+                there = elsewhere[file]
+            if there is not None and there.suppressions:
+                found = silenced(found, there.suppressions, self.terms, self._marks, there)
+            kept.append(found)
+        mandatory = self.terms.selection.mandatory
+        known = [
+            one
+            for one in (self.terms.baseline or ())
+            if self.terms.heed_ignores
+            if not any(means(text, Rule(one.rule, "", RULES["LINT005"].severity, "")) for text in mandatory)
+        ]
+        return without_known(kept, known, texts)
+
+    def faults(self, is_whole: Callable[[str], bool]) -> list[Finding]:
+        """What is wrong with the suppressions; ``is_whole`` tells if all was seen that a file is about."""
+        found = list(self._faults)
+        for file, there in self._pages.items():
+            found += hygiene(there.suppressions, self._marks, self._on(file, is_whole), self.terms)
+        for one, file in self._annotations.items():
+            found += hygiene([one], self._marks, self._on(file, is_whole), self.terms)
+        return [graded for fault in found for graded in self.graded(fault.location.file, [fault])]
+
+    @property
+    def today(self) -> str:
+        """The day by which suppressions were judged; "" where it made no difference."""
+        return self.terms.today if any(page.dated for page in self._pages.values()) else ""
+
+    def _on(self, file: str, is_whole: Callable[[str], bool]) -> frozenset[str]:
+        return self.ruling(file).codes - self.undecided if is_whole(file) else frozenset()
+
+
+def _key(named: Mapping[str, object] | None) -> tuple[object, ...]:
+    return tuple((named or {}).items())

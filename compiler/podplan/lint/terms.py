@@ -1,0 +1,64 @@
+"""On what terms findings are kept: which rules are on where, and what may silence them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from podplan.lint.baseline import Entry
+from podplan.lint.policy import Policy
+from podplan.lint.selection import Ruling, Selection, ruling, with_changes
+from podplan.reading.globs import matches
+from podplan.rules import RULES, Rule
+
+
+class Section(NamedTuple):
+    """Other settings for some files: patterns below ``folder`` (absolute), and changes to a Selection."""
+
+    folder: str
+    patterns: tuple[str, ...]
+    changes: Mapping[str, Any]
+
+
+class Terms(NamedTuple):
+    """What flags and configuration say about rules and suppressions.
+
+    ``known`` are all policies, on or not. ``today`` is YYYY-MM-DD; without it nothing expires. ``baseline``
+    is what was found before, None for none.
+    """
+
+    known: tuple[Policy, ...] = ()
+    selection: Selection = Selection()
+    sections: tuple[Section, ...] = ()
+    require_reasons: bool = True
+    heed_ignores: bool = True
+    today: str = ""
+    baseline: tuple[Entry, ...] | None = None
+
+
+def rules(terms: Terms) -> list[Rule]:
+    """All rules there are."""
+    return [*RULES.values(), *(policy.rule for policy in terms.known)]
+
+
+def ruling_for(terms: Terms, file: str) -> Ruling:
+    """What holds for a file, by the sections that match it, in their order. Raises RequestError."""
+    selection = terms.selection
+    for number in sections_of(terms, file):
+        selection = with_changes(selection, terms.sections[number].changes)
+    return ruling(terms.known, selection)
+
+
+def sections_of(terms: Terms, file: str) -> tuple[int, ...]:
+    """Which of the sections match a file."""
+    if not terms.sections:
+        return ()
+    path = os.path.realpath(file)
+    return tuple(number for number, section in enumerate(terms.sections) if _matches(section, path))
+
+
+def _matches(section: Section, path: str) -> bool:
+    relative = os.path.relpath(path, section.folder).replace(os.sep, "/")
+    inside = not relative.startswith("../")
+    return inside and any(matches(relative, pattern) for pattern in section.patterns)
