@@ -21,7 +21,7 @@ FLOORS = [
     {"facts", "findings"},
     {"rules", "emit", "bundled", "selecting", "groups", "pruning", "launchers"},
     {"kubernetes", "reading"},
-    {"schema"},
+    {"schema", "cel"},
     {"config", "profile", "kinds", "lint"},
     {"importing"},
     {"pipeline"},
@@ -79,6 +79,8 @@ HEAVY = {
     "tomllib",
     "podplan.profile",
     "podplan.importing",
+    "podplan.cel",
+    "cel_expr_python",
 }
 
 
