@@ -41,12 +41,12 @@ class Word(NamedTuple):
 class Fault(NamedTuple):
     """What a program refuses: the word, or the launcher's own where one is missing, and a sentence.
 
-    ``versions`` says which versions refuse it, where not all do.
+    ``only`` says when it is refused, where not always: in which versions, or with how many hosts.
     """
 
     word: Word
     sentence: str
-    versions: str = ""
+    only: str = ""
 
     @property
     def path(self) -> Path:

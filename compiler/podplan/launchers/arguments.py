@@ -1,0 +1,309 @@
+"""Command lines of launchers as Python's argparse reads them: options, then a script, then its arguments.
+
+https://docs.python.org/3/library/argparse.html, and the answers of the real parsers in fixtures/launchers/.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import NamedTuple
+
+from podplan.findings import Path
+from podplan.launchers.words import Fault, Word
+
+_NEGATIVE_NUMBER = re.compile(r"-\d+\Z|-\d*\.\d+\Z")
+
+# Measured with 3.10 to 3.13.0: argparse refuses what it cannot tell apart even behind the script.
+OLD_PYTHON = "Python up to 3.13.0"
+
+
+class Known(NamedTuple):
+    """An option that a launcher knows: its spellings, the long one first, and what value it takes."""
+
+    spellings: tuple[str, ...]
+    kind: str = "text"  # text, int, float, or flag for one without a value
+    choices: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The long spelling as a name, ``nproc_per_node``."""
+        return self.spellings[0].lstrip("-").replace("-", "_")
+
+
+class Grammar(NamedTuple):
+    """The options of a launcher; ``abbreviated`` where it takes a beginning of a long one for the whole."""
+
+    launcher: str
+    options: tuple[Known, ...]
+    abbreviated: bool = True
+    scripted: bool = True
+
+
+class Option(NamedTuple):
+    """An option as it was given: ``value`` is None for a flag, and for a value that is not ``known``.
+
+    ``word`` is where the value stands, ``flag`` where the option does; often both are one word.
+    """
+
+    name: str
+    value: str | None
+    word: Word
+    flag: Word
+    known: bool = True
+
+    @property
+    def path(self) -> Path:
+        return self.word.path
+
+    @property
+    def text(self) -> str:
+        return self.word.text
+
+
+class Line(NamedTuple):
+    """A command line read: the last of each option by its name, the script and its arguments.
+
+    ``faults`` is what the real parser refuses. Where the line is not ``sure`` a reference that nobody can
+    resolve may hold more options, and no faults are given.
+    """
+
+    options: dict[str, Option]
+    script: Word | None
+    arguments: tuple[Word, ...]
+    faults: tuple[Fault, ...]
+    sure: bool = True
+
+    def value(self, name: str, otherwise: str | None = None) -> str | None:
+        """What an option was given; ``otherwise`` where it was not, None where nobody knows."""
+        option = self.options.get(name)
+        return otherwise if option is None else option.value
+
+    def number(self, name: str, otherwise: int | None = None) -> int | None:
+        """The same as a whole number; None also where it is none."""
+        value = self.value(name, "" if otherwise is None else str(otherwise))
+        return None if value is None else integer(value)
+
+
+def options(text: str) -> Iterable[Known]:
+    """The table of a launcher: a line for each option, with its spellings and its kind or ``choice|choice``."""
+    for line in text.split("\n"):
+        *spellings, kind = line.split() or [""]
+        if not spellings:
+            continue
+        choices = tuple(kind.split("|")) if "|" in kind else ()
+        ordered = sorted(spellings, key=lambda spelling: not spelling.startswith("--"))
+        yield Known(tuple(ordered), "text" if choices else kind, choices)
+
+
+def both(known: Iterable[Known]) -> Iterable[Known]:
+    """Every long option with dashes and with underscores."""
+    for option in known:
+        more = [other for one in option.spellings for other in (one, one[:2] + one[2:].replace("_", "-"))]
+        yield option._replace(spellings=tuple(dict.fromkeys(more)))
+
+
+def flags(grammar: Grammar, line: Line) -> frozenset[str]:
+    """The names of the flags on a line."""
+    return frozenset(
+        known.name for known in grammar.options if known.kind == "flag" and known.name in line.options
+    )
+
+
+def parse(grammar: Grammar, words: Sequence[Word], start: Word) -> Line:
+    """The command line of a launcher after its own name; ``start`` is the word that names it."""
+    return _Parsing(grammar, words, start).line()
+
+
+@cache
+def _spellings(grammar: Grammar) -> dict[str, Known]:
+    help_ = Known(("--help", "-h"), "flag")
+    return {spelling: known for known in (*grammar.options, help_) for spelling in known.spellings}
+
+
+class _Refused(Exception):
+    """The parser gives up at a word."""
+
+
+class _Parsing:
+    """One pass over the words; it ends at the script, or where argparse gives up."""
+
+    def __init__(self, grammar: Grammar, words: Sequence[Word], start: Word) -> None:
+        self.grammar = grammar
+        self.words = words
+        self.start = start
+        self.spellings = _spellings(grammar)
+        self.found: dict[str, Option] = {}
+        self.faults: list[Fault] = []
+        self.script: Word | None = None
+        self.arguments: tuple[Word, ...] = ()
+        self.sure = True
+
+    def line(self) -> Line:
+        with suppress(_Refused):
+            self._read()
+        faults = tuple(self.faults) if self.sure else ()
+        return Line(self.found, self.script, self.arguments, faults, self.sure)
+
+    def _read(self) -> None:
+        at = 0
+        unknown: list[Word] = []
+        while at < len(self.words):
+            word = self.words[at]
+            if not word.known and word.splits and not word.text.startswith("-"):
+                self.sure = False
+                at += 1
+                continue
+            option = self._option(word)
+            if option is None:
+                break
+            if option.known is None:
+                unknown.append(word)
+                at += 1
+            else:
+                at = self._consume(option, at)
+        self._positional(at)
+        for word in unknown:
+            self._fault(word, f'{self.grammar.launcher} has no option "{word.text.partition("=")[0]}"')
+        if self.script is None and self.grammar.scripted and "help" not in self.found:
+            self._fault(self.start, f"{self.grammar.launcher} needs a script to run")
+
+    def _positional(self, at: int) -> None:
+        """The script and everything behind it; argparse drops a ``--`` on either side of the script."""
+        rest = list(self.words[at:])
+        if rest and rest[0].text == "--":
+            rest.pop(0)
+        elif len(rest) > 1 and rest[1].text == "--":
+            rest.pop(1)
+        if rest:
+            self.script, self.arguments = rest[0], tuple(rest[1:])
+        dashes = next((i for i, word in enumerate(self.words[at:]) if word.text == "--"), len(self.words))
+        for word in self.words[at : at + dashes]:
+            if word.known and word is not self.script and len(self._candidates(word)) > 1:
+                self._ambiguous(word, OLD_PYTHON)
+
+    def _option(self, word: Word) -> _Found | None:
+        """What argparse takes a word for: an option, an unknown one, or None for a positional."""
+        text = word.text
+        if len(text) < 2 or text[0] != "-" or text == "--":
+            return None
+        if text in self.spellings:
+            return _Found(self.spellings[text], text, None)
+        spelling, equals, value = text.partition("=")
+        if equals and spelling in self.spellings:
+            return _Found(self.spellings[spelling], spelling, value)
+        candidates = self._candidates(word)
+        if len(candidates) > 1:
+            self._ambiguous(word)
+            raise _Refused
+        if candidates:
+            return candidates[0]
+        if _NEGATIVE_NUMBER.match(text) or " " in text:
+            return None
+        return _Found(None, text, None)
+
+    def _candidates(self, word: Word) -> list[_Found]:
+        """The options that a word may be short for; one where it is written in full."""
+        text = word.text
+        if len(text) < 2 or text[0] != "-" or text == "--" or text in self.spellings:
+            return []
+        spelling, equals, value = text.partition("=")
+        explicit = value if equals else None
+        if equals and spelling in self.spellings:
+            return []
+        if text.startswith("--"):
+            if not self.grammar.abbreviated:
+                return []
+            return [_Found(k, s, explicit) for s, k in self.spellings.items() if s.startswith(spelling)]
+        found = []
+        for name, known in self.spellings.items():
+            if name == text[:2]:
+                found.append(_Found(known, name, text[2:]))
+            elif name.startswith(text):
+                found.append(_Found(known, name, None))
+        return found
+
+    def _consume(self, option: _Found, at: int) -> int:
+        """Takes an option with its value; the index of the word after it."""
+        known, flag = option.known, self.words[at]
+        assert known is not None
+        if known.kind == "flag":
+            return self._flag(option, at)
+        if option.explicit is not None:
+            word, value = flag, option.explicit
+        elif at + 1 < len(self.words) and self._is_value(self.words[at + 1]):
+            at += 1
+            word = self.words[at]
+            value = word.text
+        else:
+            self._fault(flag, f"{option.spelling} needs a value")
+            raise _Refused
+        self.found[known.name] = Option(known.name, value if word.known else None, word, flag, word.known)
+        if word.known:
+            self._check(known, option.spelling, value, word)
+        return at + 1
+
+    def _flag(self, option: _Found, at: int) -> int:
+        """Takes a flag; short ones may stand together, ``-mq``."""
+        flag, explicit = self.words[at], option.explicit
+        while option.known is not None and option.known.kind == "flag":
+            self.found[option.known.name] = Option(option.known.name, None, flag, flag)
+            if explicit is None:
+                if option.known.name == "help":
+                    raise _Refused
+                return at + 1
+            short = f"-{explicit[:1]}"
+            if option.spelling.startswith("--") or short not in self.spellings or not explicit:
+                self._fault(flag, f'{option.spelling} takes no value, so not "{explicit}"')
+                raise _Refused
+            option = _Found(self.spellings[short], short, explicit[1:] or None)
+            explicit = option.explicit
+        return self._consume(option, at)
+
+    def _is_value(self, word: Word) -> bool:
+        if not word.known and not word.text.startswith("-"):
+            return True
+        return word.text != "--" and self._option(word) is None
+
+    def _check(self, known: Known, spelling: str, value: str, word: Word) -> None:
+        """The type and the choices of a value."""
+        if not fits(known.kind, value):
+            whole = "whole " if known.kind == "int" else ""
+            self._fault(word, f'{spelling} takes a {whole}number, not "{value}"')
+        elif known.choices and value not in known.choices:
+            self._fault(word, f'{spelling} takes {", ".join(known.choices)}; not "{value}"')
+
+    def _ambiguous(self, word: Word, only: str = "") -> None:
+        spellings = dict.fromkeys(found.known.spellings[0] for found in self._candidates(word) if found.known)
+        short = word.text.partition("=")[0]
+        self._fault(word, f'"{short}" may be short for {" or ".join(spellings)}', only)
+
+    def _fault(self, word: Word, sentence: str, only: str = "") -> None:
+        self.faults.append(Fault(word, sentence, only))
+
+
+class _Found(NamedTuple):
+    known: Known | None
+    spelling: str
+    explicit: str | None
+
+
+def integer(text: str) -> int | None:
+    """A whole number as Python's ``int`` reads it; None where it refuses."""
+    try:
+        return int(text)
+    except ValueError:
+        return None
+
+
+def fits(kind: str, text: str) -> bool:
+    """Whether a text is a number of the kind, int or float; any text fits another kind."""
+    if kind != "float":
+        return kind != "int" or integer(text) is not None
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

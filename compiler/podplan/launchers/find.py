@@ -1,0 +1,263 @@
+"""The launchers that a container starts, found in its command and args and in the shell strings there.
+
+The way of a word: the kubelet replaces ``$(NAME)`` (kubelet.py), a shell splits its string into commands
+(shell.py), wrappers and python are looked behind (wrappers.py), and the grammar of the launcher reads the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.launchers import (
+    accelerate,
+    colossalai,
+    deepspeed,
+    horovodrun,
+    kubelet,
+    mpirun,
+    shell,
+    torchrun,
+    wrappers,
+)
+from podplan.launchers.arguments import Line, Option
+from podplan.launchers.words import Fault, Variables, Word
+
+MAX_DEPTH = 4  # of sh -c in sh -c, and of programs that start programs
+MAX_INVOCATIONS = 200
+
+SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
+# Programs that train nothing and start nothing: nobody has to look behind them.
+HARMLESS = frozenset(
+    "[ [[ . : alias apt apt-get awk cat cd chmod chown clear cp curl cut date declare df du echo exit export "
+    "false find free git grep head hostname id ip kill ldconfig ln local ls mkdir mount mv nproc nvidia-smi "
+    "pip pip3 popd printenv printf ps pushd pwd read readonly return rm sed service set shift shopt sleep sort "
+    "source sshd stat tail tar tee test touch tr trap true typeset ulimit umask uname unset unzip wait wc wget "
+    "which whoami getopts mapfile readarray local let apk yum dnf conda mamba ssh-keygen nslookup nc ping".split()
+)
+
+Facts = (
+    torchrun.Torchrun
+    | deepspeed.DeepSpeed
+    | accelerate.Accelerate
+    | mpirun.Mpirun
+    | colossalai.ColossalAI
+    | horovodrun.Horovodrun
+)
+
+
+class Invocation(NamedTuple):
+    """A program that a container starts.
+
+    ``launcher`` is ``torchrun``, ``torch.distributed.launch``, ``accelerate``, ``deepspeed``, ``mpirun``,
+    ``horovodrun`` or ``colossalai``; ``python`` for a script, module or ``-c`` run by python alone; ``script``
+    for a shell script that nobody can look into; ``other`` for any other program. ``word`` names it.
+
+    ``facts`` is what the launcher's grammar reads, None for the last three. ``variables`` are those of its
+    environment. ``conditional``: it may run never, or more than once. ``before`` and ``after`` are the shell
+    operators around it. ``under`` is the launcher that starts it, as mpirun does. Where the container has no
+    command the image's own is ``assumed`` to run the args.
+    """
+
+    launcher: str
+    word: Word
+    words: tuple[Word, ...]
+    facts: Facts | None
+    script: Word | None
+    arguments: tuple[Word, ...]
+    variables: Variables
+    conditional: bool = False
+    before: str = ""
+    after: str = ""
+    under: str = ""
+    assumed: bool = False
+
+    @property
+    def path(self) -> Path:
+        return self.word.path
+
+    @property
+    def options(self) -> dict[str, Option]:
+        """The options on the line, by name."""
+        return self.facts.line.options if self.facts is not None else {}
+
+    @property
+    def errors(self) -> tuple[Fault, ...]:
+        """What the launcher refuses."""
+        return self.facts.errors if self.facts is not None else ()
+
+
+class Found(NamedTuple):
+    """The programs that a container starts in order, and the strings that no shell can read."""
+
+    invocations: tuple[Invocation, ...]
+    faults: tuple[Fault, ...]
+
+
+class _Around(NamedTuple):
+    """What an invocation inherits from where it was found."""
+
+    variables: Variables
+    conditional: bool = False
+    before: str = ""
+    after: str = ""
+    under: str = ""
+    assumed: bool = False
+    depth: int = 0
+
+
+def find(container: Mapping[str, Any]) -> Found:
+    """The programs that a container starts: ``command``, ``args``, ``env`` and ``envFrom`` are looked at.
+
+    Paths are those of the container: ``("args", 2)``. Odd values are passed over.
+    """
+    variables = kubelet.environment(container)
+    complete = not container.get("envFrom")
+    words: list[Word] = []
+    expanded: dict[Path, kubelet.Expanded] = {}
+    for key in ("command", "args"):
+        listed = container.get(key)
+        for index, text in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(text, str):
+                made = kubelet.expand(text, variables, complete=complete)
+                expanded[key, index] = made
+                words.append(Word(made.text, (key, index), 0, len(text), made.known))
+    around = _Around(variables, assumed=not container.get("command"))
+    faults: list[Fault] = []
+    found: list[Invocation] = []
+    for invocation in _command(tuple(words), around, expanded, faults):
+        if len(found) >= MAX_INVOCATIONS:
+            break
+        found.append(invocation)
+    return Found(tuple(found), tuple(faults))
+
+
+def _command(
+    words: tuple[Word, ...], around: _Around, expanded: Mapping[Path, kubelet.Expanded], faults: list[Fault]
+) -> Iterator[Invocation]:
+    """The programs that one command line starts."""
+    while words and (inner := wrappers.inner(words)) is not None:
+        words = inner.words
+        around = around._replace(variables={**around.variables, **inner.assigned})
+    if not words or around.depth > MAX_DEPTH:
+        return
+    first = words[0]
+    if first.name in SHELLS:
+        yield from _shell(words, around, expanded, faults)
+        return
+    launcher, start, rest = _named(words)
+    if launcher == "other" and first.known and first.name in HARMLESS:
+        return
+    facts = _facts(launcher, start, rest, around.variables)
+    script, arguments = _script(facts, start, rest, launcher)
+    yield Invocation(launcher, start, rest, facts, script, arguments, *around[:-1])
+    if isinstance(facts, mpirun.Mpirun | horovodrun.Horovodrun):
+        yield from _command(
+            facts.rest, around._replace(under=launcher, depth=around.depth + 1), expanded, faults
+        )
+
+
+def _named(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, ...]]:
+    """The launcher that the words name, the word that does, and what follows."""
+    first, rest = words[0], words[1:]
+    started = wrappers.python(words)
+    if started is not None:
+        if started.module is None:
+            return "python", first, rest
+        name, first, rest = wrappers.MODULES.get(started.module.text, ""), started.module, started.rest
+        if not name:
+            return "python", words[0], words[1:]
+    else:
+        name = {"deepspeed.pt": "deepspeed", "ds": "deepspeed", "mpiexec": "mpirun", "orterun": "mpirun"}.get(
+            first.name.removesuffix(".hydra").removesuffix(".py"), first.name
+        )
+    if name in ("torchrun", "torch.distributed.launch", "deepspeed", "mpirun", "horovodrun"):
+        return name, first, rest
+    if name == "accelerate launch" or (name == "accelerate" and rest and rest[0].text == "launch"):
+        return "accelerate", first, rest[0 if name == "accelerate launch" else 1 :]
+    if name == "accelerate-launch":
+        return "accelerate", first, rest
+    if name == "colossalai" and rest and rest[0].text == "run":
+        return "colossalai", first, rest[1:]
+    return "other", first, rest
+
+
+def _facts(launcher: str, start: Word, rest: tuple[Word, ...], variables: Variables) -> Facts | None:
+    if launcher == "torchrun":
+        return torchrun.read(rest, start, variables)
+    if launcher == "torch.distributed.launch":
+        return torchrun.read(rest, start, variables, torchrun.LAUNCH)
+    if launcher == "mpirun":
+        return mpirun.read(rest, start, variables)
+    if launcher == "deepspeed":
+        return deepspeed.read(rest, start)
+    if launcher == "accelerate":
+        return accelerate.read(rest, start)
+    if launcher == "horovodrun":
+        return horovodrun.read(rest, start)
+    return colossalai.read(rest, start) if launcher == "colossalai" else None
+
+
+def _script(
+    facts: Facts | None, start: Word, rest: tuple[Word, ...], launcher: str
+) -> tuple[Word | None, tuple[Word, ...]]:
+    if facts is not None:
+        line: Line = facts.line
+        return line.script, line.arguments
+    started = wrappers.python((start, *rest)) if launcher == "python" else None
+    if started is None:
+        return None, rest
+    return started.script or started.module, started.rest
+
+
+def _shell(
+    words: tuple[Word, ...], around: _Around, expanded: Mapping[Path, kubelet.Expanded], faults: list[Fault]
+) -> Iterator[Invocation]:
+    """``sh -c STRING``, or a shell script."""
+    at, string = 1, False
+    while at < len(words) and words[at].text[:1] in ("-", "+") and len(words[at].text) > 1:
+        text = words[at].text
+        at += 1
+        if text.startswith("--"):
+            at += text in ("--rcfile", "--init-file")
+            continue
+        string = string or "c" in text[1:]
+        at += text[1:].count("o") + text[1:].count("O")
+    if at >= len(words):
+        return
+    if not string:
+        yield Invocation("script", words[0], words[1:], None, words[at], words[at + 1 :], *around[:-1])
+        return
+    line, given = words[at], words[at + 1 :]
+    name = given[0] if given else words[0]
+    read = shell.script(
+        line.text, around.variables, (name, *given[1:]), bash=words[0].name not in ("sh", "dash", "ash")
+    )
+    if read.fault is not None and line.known:
+        faults.append(Fault(_placed(_at(line, read.fault.offset), line, expanded), read.fault.sentence))
+    for command in read.commands:
+        placed = tuple(word if word.path else _placed(word, line, expanded) for word in command.words)
+        inside = _Around(
+            {**command.scope, **command.assigned},
+            around.conditional or command.conditional,
+            command.before,
+            command.after,
+            around.under,
+            around.assumed,
+            around.depth + 1,
+        )
+        yield from _command(placed, inside, expanded, faults)
+
+
+def _at(line: Word, offset: int) -> Word:
+    return Word(line.text, start=offset, end=min(offset + 1, len(line.text)))
+
+
+def _placed(word: Word, line: Word, expanded: Mapping[Path, kubelet.Expanded]) -> Word:
+    """A word of a shell string with its place in the container, before the kubelet's replacements."""
+    made = expanded.get(line.path)
+    if made is None or line.text != made.text:
+        return word._replace(path=line.path, start=line.start, end=line.end)
+    ends = kubelet.written(made, word.start), kubelet.written(made, word.end)
+    return word._replace(path=line.path, start=ends[0], end=ends[1])
