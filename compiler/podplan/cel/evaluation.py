@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 from podplan.cel.environment import BudgetExceeded, CelError, activation, checked, runnable, value_of
 from podplan.cel.rules import Failure, Fault, Named, Path, Rules, Verdict
 from podplan.cel.text import line_and_column, runtime_text, variables_in
-from podplan.cel.values import bounded
 from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MESSAGE, BoundExceeded
 
 _BOOL, _STRING = frozenset({"BOOL", "DYN"}), frozenset({"STRING", "DYN"})
@@ -36,19 +35,19 @@ def faults(rules: Rules) -> tuple[Fault, ...]:
 
 
 def evaluate(rules: Rules, bindings: Mapping[str, Any]) -> Verdict:
-    """What the rules say about ``bindings["object"]``. Raises BoundExceeded."""
+    """What the rules say about the object in ``bindings``, which ``values.bounded`` made. Raises BoundExceeded."""
     compiled = _compiled(rules)
     if compiled.faults:
         return Verdict(faults=compiled.faults)
     try:
-        return _run(rules, compiled, {name: bounded(value) for name, value in bindings.items()})
+        return _run(rules, compiled, bindings)
     except BudgetExceeded:
         raise BoundExceeded(
             "an expression of the policy goes through more than 10000 elements; nest fewer loops"
         ) from None
 
 
-def _run(rules: Rules, compiled: Compiled, bindings: dict[str, Any]) -> Verdict:
+def _run(rules: Rules, compiled: Compiled, bindings: Mapping[str, Any]) -> Verdict:
     values, broken = _with_variables(compiled, bindings)
 
     def fault(path: Path, text: str, error: CelError) -> Fault:
@@ -78,7 +77,7 @@ def _run(rules: Rules, compiled: Compiled, bindings: dict[str, Any]) -> Verdict:
     return Verdict(tuple(failures), tuple(found))
 
 
-def _with_variables(compiled: Compiled, bindings: dict[str, Any]) -> tuple[Any, dict[str, Fault]]:
+def _with_variables(compiled: Compiled, bindings: Mapping[str, Any]) -> tuple[Any, dict[str, Fault]]:
     """The values for the expressions, and the variables that failed; those are left out of the values."""
     known: dict[str, Any] = {}
     broken: dict[str, Fault] = {}

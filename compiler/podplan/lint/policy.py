@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from podplan.findings import Severity
+from podplan.findings import Problem, Severity
 from podplan.rules import Rule
 
 PLACEHOLDER = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
@@ -34,6 +34,14 @@ class Policy(NamedTuple):
     preview: bool
     needs: tuple[str, ...]
     file: str
+
+
+class PolicyError(Exception):
+    """A policy that could not be evaluated; ``problems`` have paths in the document of the policy itself."""
+
+    def __init__(self, policy: Policy, problems: tuple[Problem, ...]) -> None:
+        super().__init__(f"{policy.file}: {problems[0].message}")
+        self.policy, self.problems = policy, problems
 
 
 def policy(data: Mapping[str, Any], file: str) -> Policy:
