@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
@@ -12,6 +13,8 @@ from podplan.check import Result, check, check_sources
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.options import Request, default_paths, input_options, lowering_options, request
 from podplan.cli.output import write
+from podplan.cli.settings import shown
+from podplan.cli.terms import rule_options
 from podplan.findings import Severity
 from podplan.reading import Reader, standard_input
 
@@ -22,22 +25,33 @@ FORMATS = ("full", "concise", "json")
 @click.argument("paths", nargs=-1)
 @input_options
 @lowering_options
+@rule_options
+@click.option("--baseline", metavar="FILE", default="", help="Leave out the findings in FILE.")
+@click.option("--show-settings", is_flag=True, help="Print each setting and where it is from, and stop.")
 @click.option(
     "--format", "format_", type=click.Choice(FORMATS), default="full", help="How findings are printed."
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-def command(paths: Sequence[str], format_: str, exit_zero: bool, **flags: Any) -> int:
+def command(paths: Sequence[str], format_: str, exit_zero: bool, show_settings: bool, **flags: Any) -> int:
     """Check profiles, CRs and what they lower to, and report at the line that somebody wrote.
 
     PATHS are files or folders (default: this folder); - is standard input. Profiles are checked as
     written and under every environment, unless -e names some.
     """
-    wanted = request(default_paths(paths), **flags)
-    settings = wanted.settings._replace(environments=wanted.settings.environments or "all")
-    wanted = wanted._replace(settings=settings)
+    wanted = checking(default_paths(paths), **flags)
+    if show_settings:
+        write(shown(wanted.origins))
+        return CLEAN
     result = run(default_paths(paths), wanted, flags["stdin_filename"])
     write(renderer(format_)(result))
     return CLEAN if exit_zero else exit_code(result, wanted.fail_on)
+
+
+def checking(paths: Sequence[str], **flags: Any) -> Request:
+    """The request of a command that checks: with every environment, by the clock of UTC."""
+    wanted = request(paths, clock=time.strftime("%Y-%m-%d", time.gmtime()), **flags)
+    settings = wanted.settings._replace(environments=wanted.settings.environments or "all")
+    return wanted._replace(settings=settings)
 
 
 def run(paths: Sequence[str], wanted: Request, stdin_filename: str = "") -> Result:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from podplan import kubernetes
+from podplan.cli.settings import Setting, settings
+from podplan.cli.terms import terms_of
 from podplan.config import Config, config_for, config_from
 from podplan.findings import Severity
 from podplan.groups import Options
+from podplan.lint.terms import default_ruling
 from podplan.pipeline import Settings
 from podplan.requests import RequestError
 
@@ -20,11 +23,15 @@ FAIL_ON = click.Choice(["error", "warning", "info", "never"])
 
 
 class Request(NamedTuple):
-    """The settings of a run, with the parts of the configuration that are not for the pipeline."""
+    """The settings of a run, with the parts of the configuration that are not for the pipeline.
+
+    ``origins`` are the settings by key, each with what gives it.
+    """
 
     settings: Settings
     fail_on: Severity | None
     exclude: tuple[str, ...]
+    origins: Mapping[str, Setting]
 
 
 def input_options(command: Command) -> Command:
@@ -79,17 +86,25 @@ def lowering_options(command: Command) -> Command:
     return command
 
 
-def request(paths: Sequence[str], **flags: Any) -> Request:
-    """What flags and the nearest configuration ask for; flags win. Raises RequestError."""
+def request(paths: Sequence[str], clock: str = "", **flags: Any) -> Request:
+    """What flags and the nearest configuration ask for; flags win. Raises RequestError.
+
+    ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
+    flags for rules do not ask the policies.
+    """
     config = _config(paths, flags["config"], flags["isolated"])
-    settings = Settings(
-        k8s_version=_version(flags["k8s_version"] or config.k8s_version),
+    found = settings(config, flags, clock)
+    terms = terms_of(found, config, flags)._replace(asks_policies="select" in flags)
+    asked = Settings(
+        k8s_version=_version(found["k8s-version"].value),
         environments=_environments(flags["environments"]),
         sets=_sets(flags["sets"]),
-        options=Options(flags.get("uid", ""), flags.get("resumed", False), config.lowering),
-        inventory=flags["inventory"] or config.inventory,
+        options=Options(flags.get("uid", ""), flags.get("resumed", False), found["lowering"].value),
+        inventory=found["inventory"].value,
+        policies=default_ruling(terms).policies,
+        terms=terms,
     )
-    return Request(settings, _severity(flags["fail_on"] or config.fail_on or "error"), config.exclude)
+    return Request(asked, _severity(found["fail-on"].value), found["exclude"].value, found)
 
 
 def _config(paths: Sequence[str], named: str, isolated: bool) -> Config:
@@ -101,10 +116,10 @@ def _config(paths: Sequence[str], named: str, isolated: bool) -> Config:
 
 
 def _version(wanted: str) -> str:
-    if wanted and wanted not in kubernetes.versions():
+    if wanted not in kubernetes.versions():
         known = kubernetes.versions()
         raise RequestError(f"Kubernetes {wanted} is not known; there are {known[0]} to {known[-1]}")
-    return wanted or kubernetes.DEFAULT_VERSION
+    return wanted
 
 
 def _environments(names: Iterable[str]) -> Any:

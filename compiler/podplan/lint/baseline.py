@@ -1,7 +1,7 @@
 """What was found before: a file of known findings, each told without lines, so that it survives their move.
 
-A finding is known by its rule, object, level, path (entries of lists by name, if they have one), and a hash of
-the value there: with another value it is new.
+A finding is known by its rule, object, level, path (entries of lists by name where they have one), and a hash
+of the value there: with another value it is new.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _DIGITS = 16
 class Entry(NamedTuple):
     """A known finding, so many ``times``.
 
-    ``named`` is apiVersion, kind, namespace and name of its object, None for a fault of a text. ``file`` is as
-    seen from the root. ``file`` and ``message`` are for reading; but without an object, the file counts.
+    ``named`` is apiVersion, kind, namespace and name of its object, None for a fault of a text. ``file`` is
+    as seen from the root. ``file`` and ``message`` are for reading; but without an object, the file counts.
     """
 
     rule: str

@@ -66,7 +66,7 @@ def annotation(value: object) -> Iterator[Written]:
         if not part.strip():
             continue
         rule, _, reason = part.partition("=")
-        if not re.fullmatch(r"[\w-]+", rule.strip()):
+        if not re.fullmatch(r"[\w:.-]+", rule.strip()):
             fault = f'"{_short(part.strip())}" is not RULE=reason; the form is {ANNOTATION_FORM}'
             yield Written(fault=fault)
         else:

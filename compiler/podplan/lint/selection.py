@@ -11,8 +11,8 @@ from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
 
 PRESETS = ("default", "strict", "audit")
-# A text that breaks these was not read, so that nothing else was found in it; they cannot be turned off.
-UNREAD = frozenset({"YAML001", "YAML003", "YAML009"})
+# What breaks these was not read or not evaluated, so that nothing else was found; they cannot be turned off.
+UNSILENCED = frozenset({"YAML001", "YAML003", "YAML009", "POLICY001"})
 STANDARDS = ("baseline", "restricted")
 
 
@@ -95,7 +95,7 @@ def _changes(selection: Selection) -> dict[str, Severity | None]:
     for rule in RULES.values():
         # What select leaves out is silent, but for the errors: they keep a document from being checked.
         by_default = not selection.select or rule.severity is Severity.ERROR
-        if rule.code not in UNREAD and not _is_on(rule, selection, by_default):
+        if rule.code not in UNSILENCED and not _is_on(rule, selection, by_default):
             changes[rule.code] = None
         elif (now := _graded(rule, selection).severity) is not rule.severity:
             changes[rule.code] = now
@@ -158,12 +158,18 @@ def with_changes(selection: Selection, changes: Mapping[str, Any]) -> Selection:
     """A selection with the settings of a narrower place laid over: some replace, some add.
 
     ``preset``, ``preview`` and ``select`` replace; ``extend_select``, ``ignore``, ``severities`` and
-    ``mandatory`` add.
+    ``mandatory`` add, and what contradicts them is dropped.
     """
+    chosen, left_out = changes.get("extend_select", ()), changes.get("ignore", ())
     added = {
-        key: (*getattr(selection, key), *changes[key])
-        for key in ("extend_select", "ignore", "mandatory")
-        if key in changes
+        "extend_select": (*_beyond(selection.extend_select, left_out), *chosen),
+        "ignore": (*_beyond(selection.ignore, chosen), *left_out),
+        "mandatory": (*selection.mandatory, *changes.get("mandatory", ())),
     }
     severities = {**selection.severities, **changes.get("severities", {})}
     return selection._replace(**{**changes, **added, "severities": severities})
+
+
+def _beyond(texts: Iterable[str], others: Collection[str]) -> tuple[str, ...]:
+    """Those of the texts that none of the others covers."""
+    return tuple(text for text in texts if not any(text.startswith(other) for other in others))

@@ -9,7 +9,7 @@ from podplan.lint.baseline import without_known
 from podplan.lint.policy import Policy
 from podplan.lint.selection import Ruling, means
 from podplan.lint.suppression import Marks, Page, Suppression, annotated, hygiene, page, silenced
-from podplan.lint.terms import Terms, ruling_for, sections_of
+from podplan.lint.terms import Terms, ruling_under, sections_of
 from podplan.provenance import Doc
 from podplan.reading.documents import identity
 from podplan.rules import RULES, Rule
@@ -28,13 +28,13 @@ class Silences:
         self._pages: dict[str, Page] = {}
         self._annotations: dict[Suppression, str] = {}
         self._faults: list[Finding] = []
-        self._marks = Marks(set(), set())
+        self._marks = Marks(set(), {})
 
     def ruling(self, file: str) -> Ruling:
         """Which rules are on for a file. Raises RequestError."""
         sections = sections_of(self.terms, file)
         if sections not in self._rulings:
-            self._rulings[sections] = ruling_for(self.terms, file)
+            self._rulings[sections] = ruling_under(self.terms, sections)
         return self._rulings[sections]
 
     def anywhere(self) -> list[Policy]:

@@ -13,7 +13,7 @@ from podplan.findings import Finding, Location
 from podplan.lint.comments import Comment, Cover, comments
 from podplan.lint.directives import ANNOTATION, ANNOTATION_FORM, FORM, annotation
 from podplan.lint.locate import locate
-from podplan.lint.selection import UNREAD, means, meant
+from podplan.lint.selection import UNSILENCED, means, meant
 from podplan.lint.terms import Terms, rules
 from podplan.provenance import Doc
 from podplan.rules import RULES, Rule
@@ -45,10 +45,13 @@ class Page(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What became of suppressions in a run: some silenced something, and some were not allowed to."""
+    """What became of suppressions in a run: some silenced something, and some were not allowed to.
+
+    ``refused`` has the code of the mandatory rule for each of these.
+    """
 
     used: set[Suppression]
-    refused: set[Suppression]
+    refused: dict[Suppression, str]
 
 
 def page(source: Source, terms: Terms) -> Page:
@@ -93,7 +96,7 @@ def silenced(
     if not covering or _is_fixed(rule):
         return found
     if any(means(text, rule) for text in terms.selection.mandatory):
-        marks.refused.update(covering)
+        marks.refused.update(dict.fromkeys(covering, rule.code))
         return found
     marks.used.update(covering)
     if found.suppressed:
@@ -107,7 +110,8 @@ def hygiene(
     """What is wrong with suppressions that did nothing, as far as their rules were ``on``."""
     for one in suppressions:
         if one in marks.refused:
-            message = f'"{one.rule}" is mandatory here, so it cannot be ignored; mend what it says'
+            code = marks.refused[one]
+            message = f"{code} is mandatory here, so that it cannot be ignored; mend what it says"
             yield _finding("LINT006", message, one.location)
         elif one not in marks.used and any(
             _means(one.rule, rule) and rule.code in on for rule in rules(terms)
@@ -156,7 +160,7 @@ def _why_never(found: list[Rule], terms: Terms) -> str:
 
 
 def _is_fixed(rule: Rule) -> bool:
-    return rule.code in UNREAD or rule.code.startswith("LINT")
+    return rule.code in UNSILENCED or rule.code.startswith("LINT")
 
 
 def _means(text: str, rule: Rule) -> bool:

@@ -24,11 +24,12 @@ class Section(NamedTuple):
 class Terms(NamedTuple):
     """What flags and configuration say about rules and suppressions.
 
-    ``known`` are all policies, on or not. ``today`` is YYYY-MM-DD; without it nothing expires. ``baseline``
-    is what was found before, None for none.
+    ``known`` are all policies, on or not; they are not asked where ``asks_policies`` is false. ``today`` is
+    YYYY-MM-DD; without it nothing expires. ``baseline`` is what was found before, None for none.
     """
 
     known: tuple[Policy, ...] = ()
+    asks_policies: bool = True
     selection: Selection = Selection()
     sections: tuple[Section, ...] = ()
     require_reasons: bool = True
@@ -42,12 +43,18 @@ def rules(terms: Terms) -> list[Rule]:
     return [*RULES.values(), *(policy.rule for policy in terms.known)]
 
 
-def ruling_for(terms: Terms, file: str) -> Ruling:
-    """What holds for a file, by the sections that match it, in their order. Raises RequestError."""
+def default_ruling(terms: Terms) -> Ruling:
+    """What holds where no section matches. Raises RequestError."""
+    return ruling_under(terms, ())
+
+
+def ruling_under(terms: Terms, sections: tuple[int, ...]) -> Ruling:
+    """What holds where some of the sections match, in their order. Raises RequestError."""
     selection = terms.selection
-    for number in sections_of(terms, file):
+    for number in sections:
         selection = with_changes(selection, terms.sections[number].changes)
-    return ruling(terms.known, selection)
+    found = ruling(terms.known, selection)
+    return found if terms.asks_policies else found._replace(policies=())
 
 
 def sections_of(terms: Terms, file: str) -> tuple[int, ...]:

@@ -1,0 +1,140 @@
+"""The rules that a run goes by, and what may silence them, from its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from podplan.cli.settings import LISTS, Setting
+from podplan.config import Config, PathSettings
+from podplan.lint.baseline import Entry, parsed
+from podplan.lint.policy import Policy
+from podplan.lint.selection import PRESETS, Selection, demand_known, raised
+from podplan.lint.terms import Section, Terms
+from podplan.reading.files import OutsideRoot, read_inside, root_of
+from podplan.requests import RequestError
+from podplan.rules import RULES, Rule
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_NAMING = (*LISTS, "severity", "mandatory")
+
+
+def rule_options(command: Command) -> Command:
+    """--select, --ignore, --extend-select, --preset, --preview, --severity, --no-ignores and --today."""
+    rules: dict[str, Any] = {"metavar": "RULE,…", "multiple": True}
+    for option in reversed(
+        [
+            click.option("--select", **rules, help="Only these rules: codes, names, prefixes, ALL."),
+            click.option("--extend-select", **rules, help="These rules besides."),
+            click.option("--ignore", **rules, help="Not these rules."),
+            click.option("--preset", type=click.Choice(PRESETS), default=None, help="The rules [default]."),
+            click.option("--preview", is_flag=True, help="Also rules that may still change."),
+            click.option("--severity", metavar="RULE=LEVEL", multiple=True, help="Another severity."),
+            click.option(
+                "--no-ignores", is_flag=True, help="As if no comment or baseline silenced anything."
+            ),
+            click.option(
+                "--today", metavar="YYYY-MM-DD", default="", help="The day by which suppressions expire."
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def terms_of(found: Mapping[str, Setting], config: Config, flags: Mapping[str, Any]) -> Terms:
+    """The terms that the settings come to. Raises RequestError for what means no rule, day or file."""
+    known = _known(found)
+    _demand_rules(config, flags, found, [*RULES.values(), *(policy.rule for policy in known)])
+    selection = Selection(
+        preset=found["preset"].value,
+        preview=found["preview"].value,
+        select=found["select"].value,
+        extend_select=found["extend-select"].value,
+        ignore=found["ignore"].value,
+        severities=found["severity"].value,
+        mandatory=found["mandatory"].value,
+    )
+    heed = not flags.get("no_ignores", False)
+    return Terms(
+        known,
+        True,
+        selection,
+        tuple(Section(one.folder, one.match, _changes(one)) for one in found["paths"].value),
+        found["require-reasons"].value,
+        heed,
+        _day(found["today"]),
+        _baseline(found["baseline"]) if heed else None,
+    )
+
+
+def _known(found: Mapping[str, Setting]) -> tuple[Policy, ...]:
+    from podplan.lint.catalogue import ours
+
+    standard = found["pss"].value
+    return raised(ours(), standard) if standard else ours()
+
+
+def _changes(one: PathSettings) -> dict[str, Any]:
+    """What an entry of [[paths]] says of a Selection."""
+    said = {
+        "preset": one.preset,
+        "preview": one.preview,
+        "select": one.select,
+        "extend_select": one.extend_select or None,
+        "ignore": one.ignore or None,
+        "severities": one.severity or None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def _demand_rules(
+    config: Config, flags: Mapping[str, Any], found: Mapping[str, Setting], rules: list[Rule]
+) -> None:
+    """Raises RequestError with the place of the first text that means no rule."""
+    for key in _NAMING:
+        name = key.replace("-", "_")
+        if key in config.places:
+            _demand(f"{config.places[key]}: {key}", getattr(config, name), rules)
+        if flags.get(name):
+            _demand(f"--{key}", found[key].value, rules)
+    for one in found["paths"].value:
+        for key in (*LISTS, "severity"):
+            _demand(f"{one.place}: {key}", getattr(one, key.replace("-", "_")) or (), rules)
+
+
+def _demand(place: str, texts: Iterable[str], rules: list[Rule]) -> None:
+    for text in texts:
+        try:
+            demand_known(text, rules)
+        except RequestError as error:
+            raise RequestError(f"{place}: {error}") from None
+
+
+def _day(today: Setting) -> str:
+    from podplan.lint.directives import is_day
+
+    if today.value and not is_day(today.value):
+        raise RequestError(f'{today.source} wants a day as YYYY-MM-DD, not "{today.value}"')
+    day: str = today.value
+    return day
+
+
+def _baseline(baseline: Setting) -> tuple[Entry, ...] | None:
+    return read_baseline(baseline.value) if baseline.value else None
+
+
+def read_baseline(file: str) -> tuple[Entry, ...]:
+    """The entries of a baseline file. Raises RequestError."""
+    try:
+        return parsed(read_inside(root_of(file), file).decode(), file)
+    except FileNotFoundError:
+        raise RequestError(f"{file}: no such file; podplan baseline create makes it") from None
+    except OSError as error:
+        raise RequestError(f"{file}: {(error.strerror or str(error)).lower()}") from None
+    except OutsideRoot as error:
+        raise RequestError(str(error)) from None
+    except UnicodeDecodeError:
+        raise RequestError(f"{file}: this is not UTF-8; podplan baseline create makes the file") from None
