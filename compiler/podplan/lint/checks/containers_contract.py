@@ -1,0 +1,134 @@
+"""What the controller expects of the containers of a CR: names, commands, mounts, variables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan import facts
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
+from podplan.lint.checks._resources import accelerators
+from podplan.lint.checks._training import Written, containers, env, preferred, training
+from podplan.lint.subject import Hit, Job, Subject
+
+_SIDECAR = re.compile(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
+_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
+
+
+def training_container_missing(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Workers of a ColossalAIJob without a container of the name that the controller needs; ``name``."""
+    job = subject.job
+    for role in roles(job):
+        listed = containers(role)
+        names = [text(found.data, "name") for found in listed]
+        if role.type == "worker" and listed and preferred(job) not in names:
+            values = {"name": preferred(job), "names": " and ".join(names)}
+            yield Hit((*listed[0].path, "name"), values)
+
+
+def training_container_guessed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Several containers, of which the controller takes another than the one that trains."""
+    job = subject.job
+    name = preferred(job)
+    if kind_of(job) == "PyTorchTrainingJob" and not _torchrun(job):
+        return
+    for role in roles(job):
+        listed = containers(role)
+        chosen = training(job, role)
+        if chosen is None or len(listed) < 2:
+            continue
+        other = _better(listed, chosen)
+        if other is not None:
+            number = accelerators(other.data).number
+            has = (
+                f"has {number} GPU{'s' if number != 1 else ''}"
+                if number
+                else "looks like the one that trains"
+            )
+            values = {"name": name, "chosen": text(chosen.data, "name"), "other": text(other.data, "name")}
+            where = (subject.doc, (*other.path, "name"), f"this one {has}")
+            yield Hit((*chosen.path, "name"), {**values, "has": has}, [where])
+
+
+def _better(listed: list[Written], chosen: Written) -> Written | None:
+    """A container that is more likely to train than the chosen one."""
+    if accelerators(chosen.data).number:
+        return None
+    with_gpus = [found for found in listed if accelerators(found.data).number]
+    if with_gpus:
+        return with_gpus[0]
+    others = [found for found in listed if not _SIDECAR.fullmatch(text(found.data, "name"))]
+    return others[0] if others and _SIDECAR.fullmatch(text(chosen.data, "name")) else None
+
+
+def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A command or args that the controller replaces; values ``field`` and ``instead``."""
+    job = subject.job
+    kind = kind_of(job)
+    if kind == "PyTorchTrainingJob" and not _torchrun(job):
+        return
+    for role in roles(job):
+        chosen = training(job, role)
+        if chosen is None:
+            continue
+        for field in ("command", "args"):
+            words = chosen.data.get(field)
+            if not words or (kind == "PyTorchTrainingJob" and (field == "args" or _is_python(words))):
+                continue
+            by = {"PyTorchTrainingJob": "torchrun", "DeepSpeedJob": "sshd and deepspeed"}.get(
+                kind, "colossalai run" if role.type == "launcher" else "sshd"
+            )
+            yield Hit((*chosen.path, field), {"field": field, "by": by}, on_key=True)
+
+
+def _is_python(words: Any) -> bool:
+    """Whether a command is only the interpreter: torchrun brings its own."""
+    return isinstance(words, list) and bool(_PYTHON.fullmatch(str(words[0]))) and words[1:] in ([], ["-u"])
+
+
+def reserved_mount(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A mount at or below a path that the controller mounts itself; values ``path`` and ``reserved``."""
+    job = subject.job
+    reserved = _reserved(job)
+    for role in roles(job):
+        chosen = training(job, role)
+        if chosen is None:
+            continue
+        for number, mount in entries(chosen.data, "volumeMounts"):
+            path = text(mount, "mountPath").rstrip("/")
+            for taken in reserved:
+                if path == taken or path.startswith(f"{taken}/"):
+                    where = (*chosen.path, "volumeMounts", number, "mountPath")
+                    yield Hit(where, {"path": path, "reserved": taken})
+
+
+def _reserved(job: Job) -> list[str]:
+    if kind_of(job) == "DeepSpeedJob":
+        known = (facts.SSH_MOUNT_PATH, facts.DEEPSPEED_HOSTFILE_PATH, facts.DEEPSPEED_ENV_FILE_PATH)
+        return [str(fact.value) for fact in known]
+    written = text(mapping(spec_of(job), "ssh"), "authMountPath")
+    return [(written or str(facts.SSH_MOUNT_PATH.value)).rstrip("/")]
+
+
+def duplicate_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A variable that one container sets twice, to different values; values ``name`` and ``count``."""
+    for role in roles(subject.job):
+        for found in (*containers(role), *containers(role, "initContainers")):
+            yield from _twice(subject, found)
+
+
+def _twice(subject: Subject, container: Written) -> Iterator[Hit]:
+    first: dict[str, int] = {}
+    listed = container.data.get("env")
+    for number, name, entry in env(container.data):
+        before = first.setdefault(name, number)
+        if before != number and isinstance(listed, list) and entry != listed[before]:
+            path = (*container.path, "env", before)
+            label = "here it is set first"
+            yield Hit((*container.path, "env", number), {"name": name}, [(subject.doc, path, label)])
+
+
+def _torchrun(job: Job) -> bool:
+    return mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not mode(job, "debug")

@@ -1,0 +1,97 @@
+"""Variables that the controller or the launcher sets, and that somebody sets as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.checks._training import env
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.provenance import Indexed, Path, trace
+
+# What each launcher gives its processes itself, whatever the variables of the container say.
+_BY_LAUNCHER = re.compile(r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|GROUP_RANK|MASTER_ADDR|MASTER_PORT")
+# Options of torchrun that the command line of the controller has; the variable of each is PET_<NAME>.
+_OF_TORCHRUN = re.compile(r"--([a-z_]+)(?:=.*)?")
+
+
+def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Variables of a Pod that the controller sets too, to another value, of the names ``params["names"]``.
+
+    Values ``name``, ``value`` (of the controller) and ``written``.
+    """
+    group = subject.group
+    if group is None or kind_of(subject.job) != "PyTorchTrainingJob" or _launched_by(subject.job):
+        return
+    for path, container in _containers(subject.data):
+        ours = dict[str, tuple[int, Mapping[str, Any]]]()
+        for number, name, entry in env(container):
+            where = (*path, "env", number)
+            if _set_by_controller(group, where):
+                ours[name] = (number, entry)
+            elif name in ours and name in params["names"] and isinstance(entry.get("value"), str):
+                index, given = ours[name]
+                if _differs(group, (*path, "env", index, "value"), given, entry["value"]):
+                    values = {"name": name, "value": given.get("value"), "written": entry["value"]}
+                    yield Hit((*where, "value"), values)
+
+
+def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Variables that the launcher sets for each process, so that those of the container are lost.
+
+    Values ``name`` and ``by``.
+    """
+    group, job = subject.group, subject.job
+    launcher = _launched_by(job)
+    if group is None or not launcher or mode(job, "debug"):
+        return
+    for index, container in entries(mapping(subject.data, "spec"), "containers"):
+        if index != (group.training or 0):
+            continue
+        options = _torchrun_options(container) if launcher == "torchrun" else set()
+        for number, name, entry in env(container):
+            path = ("spec", "containers", index, "env", number)
+            if _set_by_controller(group, path) or not isinstance(entry.get("value"), str):
+                continue
+            if _BY_LAUNCHER.fullmatch(name) or name in options:
+                yield Hit(path, {"name": name, "by": launcher})
+
+
+def _launched_by(job: Job) -> str:
+    """The launcher that sets the variables of the processes, "" where there is none."""
+    kind, spec = kind_of(job), spec_of(job)
+    if kind == "PyTorchTrainingJob":
+        return "torchrun" if mapping(spec, "torchrunConfig").get("enabled") is True else ""
+    if kind == "DeepSpeedJob":
+        return "" if mapping(spec, "config").get("customCommand") else "deepspeed"
+    return "torchrun" if kind == "ColossalAIJob" else ""
+
+
+def _torchrun_options(container: Mapping[str, Any]) -> set[str]:
+    """The PET_ variables of the options that torchrun is given."""
+    words = container.get("command")
+    found = (_OF_TORCHRUN.fullmatch(word) for word in words or () if isinstance(word, str))
+    return {f"PET_{match[1].upper()}" for match in found if match}
+
+
+def _containers(pod: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    for number, container in entries(mapping(pod, "spec"), "containers"):
+        yield ("spec", "containers", number), container
+
+
+def _set_by_controller(group: Group, path: Path) -> bool:
+    """Whether an entry of env comes from a fact about the controller, and not from what somebody wrote."""
+    return any(
+        step.origin is not None and step.origin.fact is not None for step in trace(group.doc, (*path, "name"))
+    )
+
+
+def _differs(group: Group, path: Path, given: Mapping[str, Any], written: str) -> bool:
+    """Whether a replica of the group gets another value from the controller than the one written."""
+    if group.replicas > 1 and isinstance(group.doc.varies.get(path), Indexed):
+        return True
+    return text(given, "value") != written

@@ -1,0 +1,113 @@
+"""Arguments that the shells of the workers make something else of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import mapping
+from podplan.launchers.kubelet import environment, expand
+from podplan.lint.checks._jobs import kind_of, spec_of
+from podplan.lint.checks._over_ssh import hosts_place, over_ssh
+from podplan.lint.checks._remote_arguments import (
+    COLOSSALAI,
+    Regime,
+    arrives,
+    deepspeed_version,
+    regimes_of,
+    spelling,
+    survives,
+)
+from podplan.lint.checks._remote_shell import Arrival
+from podplan.lint.checks._secrets import names_a_secret
+from podplan.lint.checks._training import Written, role_called, training
+from podplan.lint.subject import Hit, Job, Subject
+
+_LONGEST_SHOWN = 60
+
+
+def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Arguments that do not reach the workers as they are written; values ``what`` and ``instead``.
+
+    ``params["certain"]`` says which: those that certainly do not, or those that do with some versions of
+    DeepSpeed, where the image does not tell the version.
+    """
+    job = subject.job
+    if not over_ssh(job):
+        return
+    for path, word, regimes in _arguments(job):
+        broken = [regime for regime in regimes if not survives(word, regime)]
+        if not broken or (len(broken) == len(regimes)) is not params["certain"]:
+            continue
+        said = broken[-1].name
+        if len(regimes) > 1 and params["certain"]:
+            said = "every version of DeepSpeed"
+        got = arrives(word, broken[-1])
+        better = spelling(word, regimes)
+        instead = f"write {_shown(better)}" if better else "put the value into a file that the script reads"
+        values = {"what": f"{_what(word, got)} ({said})", "instead": instead}
+        yield Hit(path, values, hosts_place(subject))
+
+
+def _arguments(job: Job) -> Iterator[tuple[Path, str, tuple[Regime, ...]]]:
+    """The words that the launcher sends to the workers, with their places and how they are sent."""
+    path, words, container = _program(job)
+    regimes: tuple[Regime, ...] = (COLOSSALAI,)
+    if kind_of(job) == "DeepSpeedJob":
+        regimes = regimes_of(deepspeed_version(container.data.get("image")) if container else None)
+    variables = environment(container.data) if container else {}
+    complete = container is not None and not container.data.get("envFrom")
+    for index, written in enumerate(words):
+        if isinstance(written, str):
+            expanded = expand(written, variables, complete=complete)
+            if expanded.known:
+                yield (*path, index), expanded.text, regimes if index else (COLOSSALAI,)
+
+
+def _program(job: Job) -> tuple[Path, list[Any], Written | None]:
+    """The script with its arguments, and the container that launches it."""
+    spec = spec_of(job)
+    worker, launcher = role_called(job, "worker"), role_called(job, "launcher")
+    starter = launcher if kind_of(job) == "ColossalAIJob" else worker
+    container = training(job, starter) if starter else None
+    places: list[Path] = [("torchConfig", "script"), ("worker", "command")]
+    if kind_of(job) == "DeepSpeedJob":
+        config = mapping(spec, "config")
+        places = (
+            [] if config.get("customCommand") else [("config", "run", f) for f in config.get("run") or ()]
+        )
+    for place in places:
+        *steps, last = place
+        parent: Any = spec
+        for step in steps:
+            parent = mapping(parent, str(step))
+        found = parent.get(last)
+        if isinstance(found, list) and found:
+            return ("spec", *place), found, container
+    return (), [], None
+
+
+def _what(word: str, got: Arrival) -> str:
+    """What happens to an argument, in words."""
+    if got.fault:
+        return f"the shell of the workers cannot read this argument: {got.fault}"
+    if got.ends:
+        sign = "the line break" if got.ends == "\n" else f'"{got.ends}"'
+        return f"the shell of the workers takes {sign} in this argument for the end of the command"
+    if got.replaced:
+        return f"the shell of the workers replaces {_shown(got.replaced)} in this argument"
+    if got.swallows:
+        return "this argument takes what follows it away in the shell of the workers"
+    if not got.words:
+        return "this argument does not reach the workers"
+    if names_a_secret(word.partition("=")[0]):
+        return "the shell of the workers changes this argument"
+    if len(got.words) == 1:
+        return f"the workers get {_shown(got.words[0])} instead of {_shown(word)}"
+    parts = " and ".join(map(_shown, got.words[:3])) + (" …" if len(got.words) > 3 else "")
+    return f"the workers get {len(got.words)} arguments, {parts}, instead of {_shown(word)}"
+
+
+def _shown(word: str) -> str:
+    return word if len(word) <= _LONGEST_SHOWN else f"{word[: _LONGEST_SHOWN - 1]}…"

@@ -1,0 +1,124 @@
+"""Variables that the training processes do not see, because they are started over ssh."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.launchers.kubelet import environment
+from podplan.lint.checks._jobs import kind_of, spec_of
+from podplan.lint.checks._over_ssh import hosts_place, over_ssh
+from podplan.lint.checks._remote_arguments import COLOSSALAI, arrives, deepspeed_version
+from podplan.lint.checks._training import env, role_called, training
+from podplan.lint.subject import Hit, Subject
+
+# The container runtime reads these, not the training.
+_OF_THE_RUNTIME = re.compile(r"NVIDIA_|HABANA_VISIBLE|AMD_VISIBLE")
+# What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
+_EXPORTED_BY_DEEPSPEED = re.compile(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
+
+
+def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Variables of workers that their training processes do not see, by the pattern ``params["names"]``.
+
+    With ``params["others"]``, those of which the pattern does not speak. Values ``name`` and ``why``.
+    """
+    job = subject.job
+    worker = role_called(job, "worker")
+    container = training(job, worker) if worker and over_ssh(job) else None
+    if container is None:
+        return
+    place: Path = ("spec",)
+    if kind_of(job) == "ColossalAIJob":
+        launcher = role_called(job, "launcher")
+        started_by = training(job, launcher) if launcher else None
+        known = {name for _, name, _ in env(started_by.data)} if started_by else set()
+        if started_by and started_by.data.get("envFrom"):
+            return
+        why = "colossalai run hands on the variables of the launcher only"
+        if launcher:
+            place = launcher.path
+        label = "the launcher, which does not set it"
+    elif spec_of(job).get("disableCustomEnv") is True:
+        known = {name for _, name, _ in env(container.data) if _EXPORTED_BY_DEEPSPEED.match(name)}
+        why, place = "disableCustomEnv keeps it out of the env file", ("spec", "disableCustomEnv")
+        label = "the env file is turned off here"
+    else:
+        return
+    wanted = re.compile(params["names"])
+    for index, name, _ in env(container.data):
+        if name in known or _OF_THE_RUNTIME.match(name):
+            continue
+        if bool(wanted.fullmatch(name)) is not bool(params.get("others")):
+            path = (*container.path, "env", index)
+            yield Hit(path, {"name": name, "why": why}, [(subject.doc, place, label)])
+
+
+def ssh_env_values(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Variables whose values or names do not cross ssh; value ``what``. ``params["certain"]`` as above."""
+    job = subject.job
+    if not over_ssh(job):
+        return
+    colossal = kind_of(job) == "ColossalAIJob"
+    role = role_called(job, "launcher" if colossal else "worker")
+    container = training(job, role) if role else None
+    if container is None or spec_of(job).get("disableCustomEnv") is True:
+        return
+    known = environment(container.data)
+    version = deepspeed_version(container.data.get("image"))
+    for index, name, entry in env(container.data):
+        value = known.get(name) if colossal else entry.get("value")
+        if not isinstance(value, str) or entry.get("valueFrom"):
+            continue
+        what, certain = _lost(name, value.strip(), colossal, version)
+        if what and certain is params["certain"]:
+            path = (*container.path, "env", index, "name" if what.startswith("the name") else "value")
+            yield Hit(path, {"what": what}, hosts_place(subject))
+
+
+def _lost(name: str, value: str, colossal: bool, version: tuple[int, ...] | None) -> tuple[str, bool]:
+    """Why a value does not arrive as it is, "" if it does, and whether that is so in every version."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return f"the name {name} is not one that the shell of the workers can export", True
+    if "\n" in value or "\r" in value:
+        if colossal:
+            return f"colossalai run leaves out {name}: its value has more than one line", True
+        return f"{name} has more than one line, and the env file of deepspeed has one variable a line", True
+    quoted = _export_fault(name, f'{name}="{value}"', value)
+    if colossal or quoted:
+        certain = colossal or "$(" not in value
+        return (f"{quoted} (exported in double quotes)" if quoted else ""), certain
+    raw = _export_fault(name, f"{name}={value}", value)
+    if raw and (version is None or version < (0, 15, 2)):
+        return f"{raw} (DeepSpeed up to 0.15.1 exports it without quotes)", version is not None
+    return "", True
+
+
+def _export_fault(name: str, text: str, value: str) -> str:
+    """What is wrong with an assignment behind ``export``; the value itself is not shown."""
+    got = arrives(text, COLOSSALAI)
+    if got.fault:
+        return f"the shell of the workers cannot read the value of {name}: {got.fault}"
+    if got.replaced:
+        return f"the shell of the workers replaces what begins with $ or ` in the value of {name}"
+    if got.ends or got.swallows:
+        return f'the shell of the workers ends the value of {name} at "{got.ends or "#"}"'
+    if len(got.words) > 1:
+        return f"the shell of the workers cuts the value of {name} into {len(got.words)} words"
+    if got.words != (f"{name}={value}",):
+        return f"the shell of the workers takes quotes or backslashes out of the value of {name}"
+    return ""
+
+
+def secret_over_ssh(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Variables of a DeepSpeedJob with valueFrom; value ``name``."""
+    job = subject.job
+    worker = role_called(job, "worker")
+    container = training(job, worker) if worker and over_ssh(job) else None
+    if container is None or spec_of(job).get("disableCustomEnv") is True:
+        return
+    for index, name, entry in env(container.data):
+        if entry.get("valueFrom"):
+            yield Hit((*container.path, "env", index), {"name": name})

@@ -1,0 +1,75 @@
+"""Users and modes with which ssh refuses the keys of a job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import entries, mapping
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode
+from podplan.lint.subject import Hit, Subject
+
+KEYS = "ssh-keys"  # the volume of the keys in the lowered Pods
+
+
+def ssh_user(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Users that cannot read the ssh keys; value ``what``."""
+    found = _training_pod(subject)
+    if found is None:
+        return
+    path, container, keys = found
+    pod = mapping(mapping(subject.data, "spec"), "securityContext")
+    own = mapping(container, "securityContext")
+    for field, base, context in _effective(path, own, pod):
+        value = context[field]
+        if field == "runAsUser" and value != 0:
+            what = f"the container runs as user {value}"
+        elif field == "runAsNonRoot" and value is True and not _sets_user(own, pod):
+            what = "the container may not run as root"
+        else:
+            continue
+        yield Hit((*base, field), {"what": f"{what}, and the ssh keys are in {keys}, which is for root only"})
+
+
+def ssh_key_modes(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """fsGroup, which makes the keys of root readable by a group; values ``group`` and ``keys``."""
+    found = _training_pod(subject)
+    pod = mapping(mapping(subject.data, "spec"), "securityContext")
+    group = pod.get("fsGroup")
+    if found is None or not isinstance(group, int):
+        return
+    container, keys = found[1:]
+    user = mapping(container, "securityContext").get("runAsUser", pod.get("runAsUser"))
+    if user in (None, 0):
+        yield Hit(("spec", "securityContext", "fsGroup"), {"group": group, "keys": keys})
+
+
+def _effective(
+    path: Path, own: Mapping[str, Any], pod: Mapping[str, Any]
+) -> Iterator[tuple[str, Path, Mapping[str, Any]]]:
+    """The settings of the user in force: those of the container, else those of the Pod."""
+    for field in ("runAsUser", "runAsNonRoot"):
+        if own.get(field) is not None:
+            yield field, (*path, "securityContext"), own
+        elif pod.get(field) is not None:
+            yield field, ("spec", "securityContext"), pod
+
+
+def _sets_user(own: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
+    return own.get("runAsUser", pod.get("runAsUser")) is not None
+
+
+def _training_pod(subject: Subject) -> tuple[Path, Mapping[str, Any], str] | None:
+    """The training container of a Pod that has its ssh keys below /root, and where they are."""
+    job, group = subject.job, subject.group
+    if group is None or kind_of(job) not in SSH_KINDS or mode(job, "debug"):
+        return None
+    for index, container in entries(mapping(subject.data, "spec"), "containers"):
+        if index != (group.training or 0):
+            continue
+        for _, mount in entries(container, "volumeMounts"):
+            keys = mount.get("mountPath")
+            if mount.get("name") == KEYS and isinstance(keys, str) and f"{keys}/".startswith("/root/"):
+                return ("spec", "containers", index), container, keys
+    return None
