@@ -22,6 +22,7 @@ import yaml
 from click.testing import CliRunner
 
 from podplan.cli import podplan
+from podplan.emit import emit_document
 
 PAGE = Path(__file__).parent.parent / "docs" / "corpus.md"
 DEFAULT = Path(__file__).parent.parent.parent / "shared" / "corpus"
@@ -36,7 +37,8 @@ REVISIONS = {
     "t9k/examples": "2ee1f56",
 }
 SERVER_SET = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
-EXACT, CHANGED = "exact", "changed"
+CHECK = ("check", "--isolated", "--exit-zero", "--format", "json")
+EXACT, REPAIRED, CHANGED = "exact", "repaired", "changed"
 ROW = re.compile(r"\| \[(?P<id>\w+/\d+)\]")
 BLOCK = "<!-- {} -->\n"
 END = "<!-- end -->\n"
@@ -109,7 +111,7 @@ def look(folder: Path, manifest: Manifest) -> Seen:
 
 
 def _look(path: Path, manifest: Manifest) -> Seen:
-    checked = run("check", path, "--isolated", "--exit-zero", "--format", "json")
+    checked = run(*CHECK, path)
     findings = json.loads(checked.out)["findings"]
     lowered = run("lower", path, "--isolated", "--fail-on", "never")
     objects = Counter(found["kind"] for found in yaml.safe_load_all(lowered.out))
@@ -118,7 +120,7 @@ def _look(path: Path, manifest: Manifest) -> Seen:
         return seen
     faults = [] if objects or seen.refused else ["neither lowers nor has an error"]
     imported, difference = round_trip(path)
-    if difference and not any(found["rule"].startswith("SCHEMA") for found in findings):
+    if difference and not malformed(findings):
         faults.append(f"import and render change it: {difference}")
     return seen._replace(imported=imported, faults=tuple(faults))
 
@@ -128,14 +130,19 @@ def round_trip(path: Path) -> tuple[str, str]:
     profile = run("import", path)
     again = run("render", "-", "--isolated", "--fail-on", "never", stdin=profile.out)
     before, after = as_applied(yaml.safe_load(path.read_text(encoding="utf-8"))), yaml.safe_load(again.out)
-    respelled = before["kind"] != after["kind"]  # import knows the spelling of the official example
-    difference = first_difference({**before, "kind": after["kind"]}, after)
+    difference = first_difference(before, after)
     if difference:
-        return CHANGED, difference
+        checked = run(*CHECK, "-", stdin=emit_document(after))
+        accepted = not malformed(json.loads(checked.out)["findings"])
+        return (REPAIRED, "") if profile.err and accepted else (CHANGED, difference)
     overrides = yaml.safe_load(profile.out)["spec"].get("override", [])
     fields = ", ".join(sorted({field for entry in overrides for field in entry["spec"]}))
-    how = f"override of {fields}" if fields else EXACT
-    return (f"{how}, kind respelled" if respelled else how), ""
+    return f"override of {fields}" if fields else EXACT, ""
+
+
+def malformed(findings: Iterable[Data]) -> bool:
+    """Whether the API server would refuse what was found, or drop some of it."""
+    return any(found["rule"].startswith("SCHEMA") for found in findings)
 
 
 def as_applied(cr: Data) -> Data:

@@ -56,6 +56,14 @@ def look(tmp_path: Path, text: str, kind: str = "GenericJob") -> Seen:
     return corpus.look(found, listed)
 
 
+def test_an_old_spelling_is_repaired_and_a_slip_is_not(tmp_path: Path) -> None:
+    old, slip = tmp_path / "old", tmp_path / "slip"
+    old.mkdir()
+    slip.mkdir()
+    assert look(old, GOOD.replace("command:", "commands:")).imported == "repaired"
+    assert look(slip, BAD).imported == "exact"
+
+
 def test_a_good_manifest_lowers_and_comes_through_import_exactly(tmp_path: Path) -> None:
     seen = look(tmp_path, GOOD)
     assert dict(seen.objects) == {"Pod": 2}

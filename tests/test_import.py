@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path as File
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from podplan import bundled
 from podplan.emit import emit_document
+from podplan.findings import pointer
 from podplan.importing import Imported, as_written_by_people, import_cr, profile_for
 from podplan.importing.comments import comments_of
 from podplan.importing.layout import scalar, written
+from podplan.importing.repairing import repaired
 from podplan.kinds import API_VERSION, KINDS
 from podplan.kinds._decompile import same
 from podplan.kinds.compiling import compile_profile
 from podplan.provenance import Doc, copied, root, split
-from podplan.schema import check_against
+from podplan.schema import check_against, check_cr
 from podplan.source import Document, read
 from tests.profiles import one
 
@@ -169,7 +175,7 @@ def test_what_is_no_job_is_refused(cr: Any, message: str) -> None:
 
 
 def test_what_no_field_says_becomes_an_override_with_a_reason() -> None:
-    spec = {"config": {"slotPerWorker": 1, "run": {"python": "a.py"}}, "worker": {"replicas": 2}}
+    spec = {"config": {"slotPerWorkers": 1, "run": {"python": [7]}}, "worker": {"replicas": 2}}
     profile = profile_for(cr_of("DeepSpeedJob", spec))
     assert profile["spec"] == {
         "job": "DeepSpeedJob",
@@ -178,6 +184,70 @@ def test_what_no_field_says_becomes_an_override_with_a_reason() -> None:
             {"reason": "no field of a profile says this of config", "spec": {"config": spec["config"]}}
         ],
     }
+
+
+# --- old spellings ------------------------------------------------------------------------------------
+
+OLD = json.loads(bundled.read("schemas", "old-spellings.json"))
+OLD_CASES = yaml.safe_load((FIXTURES / "old-spellings.yaml").read_text())
+RIGHT = "; the profile has it right"
+
+
+@pytest.mark.parametrize("case", OLD_CASES, ids=lambda case: case["said"][0])
+def test_old_spellings_are_right_in_the_profile(case: Any) -> None:
+    cr = cr_of(case["kind"], case["spec"])
+    text, problems = import_cr(cr)
+    told = [f"{pointer(p.path)} {p.message}" for p in problems]
+    assert told == [f"{line}{RIGHT}" for line in case["said"]]
+    assert {p.rule for p in problems} == {"PROF026"}
+    rendered = compiled(text)
+    assert rendered["spec"] == case["now"]
+    assert check_cr(rendered, "1.34").problems == []
+
+
+def test_every_old_spelling_has_a_case() -> None:
+    said = [line.split()[0] for case in OLD_CASES for line in case["said"]]
+    now = [line for case in OLD_CASES for line in pointers(case["now"], "/spec")]
+    for entries, places in ((OLD["fields"], said), (OLD["words"], now)):
+        for entry in entries:
+            steps = entry["path"].replace("*", "[a-z0-9]+").replace("replicaSpecs", "replica(Specs|sSpec)")
+            place = re.compile("/" + steps.replace(".", "/"))
+            assert entry["path"].startswith("status.") or any(map(place.fullmatch, places)), entry["path"]
+
+
+def pointers(data: Any, place: str) -> Iterator[str]:
+    yield place
+    for step, below in data.items() if isinstance(data, dict) else ():
+        yield from pointers(below, f"{place}/{step}")
+    for step, below in enumerate(data) if isinstance(data, list) else ():
+        yield from pointers(below, f"{place}/{step}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("DeepSpeedJob", {"config": {"slotPerWorker": 1, "slotsPerWorker": 2}}),
+        ("DeepSpeedJob", {"config": {"run": {"python": "a.py 'b"}}}),
+        ("DeepSpeedJob", {"config": 7, "worker": {"slotsPerWorker": 2}}),
+        ("GenericJob", {"runPolicy": {"cleanUpPolicy": "All", "backoffLimit": 1}}),
+        ("GenericJob", {"cleanUpPolicy": "somehow"}),
+        ("PyTorchTrainingJob", {"elastic": {"minReplicas": 1}, "torchrunConfig": {"minNodes": 2}}),
+    ],
+)
+def test_what_cannot_be_repaired_stays(kind: str, spec: Any) -> None:
+    cr = cr_of(kind, spec)
+    text, problems = import_cr(cr)
+    assert problems == []
+    assert same(compiled(text), cr)
+
+
+def test_comments_go_with_what_was_repaired() -> None:
+    text = (
+        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: DeepSpeedJob\nmetadata: {name: a}\nspec:\n"
+        "  config:\n    slotPerWorker: 2  # of 8\n    run:\n      python: a.py -v  # the program\n"
+    )
+    profile = imported(text).text
+    assert "\n  run: [a.py, -v]  # the program\n  processes: 2  # of 8\n" in profile
 
 
 @pytest.mark.parametrize("kind", ["GenericJob", "PyTorchTrainingJob"])
@@ -291,7 +361,7 @@ def test_a_comment_that_every_role_has_is_said_once() -> None:
 
 
 SCHEDULER_LATER = "  # scheduler:\n  #   t9kScheduler: {queue: default}\n"
-WORKER = (
+DEEPSPEED_WORKER = (
     "  worker:\n    replicas: 2\n    template:\n      spec:\n        containers:\n"
     "        - name: worker\n          image: i:1\n"
 )
@@ -300,8 +370,12 @@ WORKER = (
 @pytest.mark.parametrize(
     ("kind", "spec", "field"),
     [
-        ("DeepSpeedJob", f"{{}}  config: {{slotsPerWorker: 1, run: {{python: [a.py]}}}}\n{WORKER}", "run"),
-        ("DeepSpeedJob", f"  config: {{run: {{python: [a.py]}}}}\n{{}}{WORKER}", "image"),
+        (
+            "DeepSpeedJob",
+            f"{{}}  config: {{slotsPerWorker: 1, run: {{python: [a.py]}}}}\n{DEEPSPEED_WORKER}",
+            "run",
+        ),
+        ("DeepSpeedJob", f"  config: {{run: {{python: [a.py]}}}}\n{{}}{DEEPSPEED_WORKER}", "image"),
         (
             "ColossalAIJob",
             "{}  ssh: {sshdPath: /usr/sbin/sshd}\n  torchConfig: {script: [a.py]}\n",
@@ -644,7 +718,7 @@ SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:
     cr = cr_of(kind, data.draw(SPECS[kind]))
     text, _ = import_cr(cr)
-    assert same(compiled(text), as_written_by_people(cr))
+    assert same(compiled(text), repaired(as_written_by_people(cr), kind).cr)
 
 
 def test_the_import_is_the_same_for_the_same_text() -> None:

@@ -37,21 +37,27 @@ class Imported(NamedTuple):
 def import_cr(cr: Doc | Document | Data, text: str = "") -> Imported:
     """The shortest natural profile for a CR, as YAML with the comments of ``text``, the file it is from.
 
-    Compiled again, it gives the same data but for the status and what the server sets in the metadata.
+    Compiled again, it gives the same data but for the status, what the server sets in the metadata, and
+    old spellings, which it has right.
     """
     data = cr.data if isinstance(cr, Doc | Document) else cr
     problems = refusals(data)
     if any(problem.rule == "PROF025" for problem in problems):
         return Imported("", problems)
-    wanted = as_written_by_people(data)
-    problems += _lost(data)
-    profile = profile_for(wanted)
     from podplan.importing.comments import comments_of
     from podplan.importing.layout import written
     from podplan.importing.moving import moved
+    from podplan.importing.repairing import after, repaired
 
+    wanted = as_written_by_people(data)
+    now = repaired(wanted, wanted["kind"])
+    problems += [*_lost(data), *now.problems]
+    profile = profile_for(now.cr)
     document, top = _in_file(cr)
-    found = comments_of(document, text, top) if document is not None else []
+    found = [
+        comment._replace(path=after(comment.path, now.moves))
+        for comment in (comments_of(document, text, top) if document is not None else ())
+    ]
     return Imported(written(_escaped(profile), moved(found, profile)), problems)
 
 

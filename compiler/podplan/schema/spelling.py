@@ -6,6 +6,7 @@ They are data: schemas/old-spellings.json, found in real manifests (t9k-semantic
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -41,6 +42,29 @@ def old_value(kind: str, path: Path) -> str:
     return next((entry["note"] for entry in _table()["values"] if _applies(entry, kind, path)), "")
 
 
+def old_places(kind: str, data: Any) -> Iterator[tuple[Path, str]]:
+    """Where a CR of a ``kind`` has a field under an old name, and what it is called now.
+
+    Each name is looked for when its turn comes, so what is done about one is seen by the next.
+    """
+    for entry in _table()["fields"]:
+        if kind in entry.get("kinds", (kind,)):
+            yield from ((path, entry["now"]) for path in list(_places(data, entry)))
+
+
+def old_value_places(kind: str, data: Any) -> Iterator[tuple[Path, list[str]]]:
+    """Where a CR of a ``kind`` has a field that once had its values in lower case, and its values now."""
+    for entry in _table()["values"]:
+        if kind in entry.get("kinds", (kind,)):
+            yield from ((path, entry["now"]) for path in _places(data, entry))
+
+
+def word_places(data: Any) -> Iterator[Path]:
+    """Where a CR has what should be the words of a command line."""
+    for entry in _table()["words"]:
+        yield from _places(data, entry)
+
+
 def old_kind(kind: str) -> str:
     """The name that ``kind`` has now, or ""."""
     name: str = _table()["kinds"].get(kind, "")
@@ -58,3 +82,19 @@ def _applies(entry: dict[str, Any], kind: str, path: Path) -> bool:
         return False
     steps = entry["path"].split(".")
     return len(steps) == len(path) and all(step in ("*", at) for step, at in zip(steps, path, strict=True))
+
+
+def _places(data: Any, entry: dict[str, Any]) -> Iterator[Path]:
+    """The paths in ``data`` that an entry of the table is about."""
+    found: list[tuple[Path, Any]] = [((), data)]
+    for step in entry["path"].split("."):
+        found = [((*path, key), below) for path, value in found for key, below in _below(value, step)]
+    return (path for path, _ in found)
+
+
+def _below(value: Any, step: str) -> Iterable[tuple[str | int, Any]]:
+    if isinstance(value, list) and step == "*":
+        return enumerate(value)
+    if not isinstance(value, dict):
+        return ()
+    return value.items() if step == "*" else [(step, value[step])] if step in value else ()
