@@ -19,6 +19,7 @@ COMMANDS = {
     "import": "importing",
     "rules": "rules",
     "explain": "explain",
+    "baseline": "baseline",
     "schema": "schema",
     "init": "init",
     "version": "version",

@@ -86,7 +86,7 @@ def lowering_options(command: Command) -> Command:
     return command
 
 
-def request(paths: Sequence[str], clock: str = "", **flags: Any) -> Request:
+def request(paths: Sequence[str], clock: str = "", baseline_is_read: bool = True, **flags: Any) -> Request:
     """What flags and the nearest configuration ask for; flags win. Raises RequestError.
 
     ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
@@ -94,7 +94,7 @@ def request(paths: Sequence[str], clock: str = "", **flags: Any) -> Request:
     """
     config = _config(paths, flags["config"], flags["isolated"])
     found = settings(config, flags, clock)
-    terms = terms_of(found, config, flags)._replace(asks_policies="select" in flags)
+    terms = terms_of(found, config, flags, baseline_is_read)._replace(asks_policies="select" in flags)
     asked = Settings(
         k8s_version=_version(found["k8s-version"].value),
         environments=_environments(flags["environments"]),

@@ -44,7 +44,9 @@ def rule_options(command: Command) -> Command:
     return command
 
 
-def terms_of(found: Mapping[str, Setting], config: Config, flags: Mapping[str, Any]) -> Terms:
+def terms_of(
+    found: Mapping[str, Setting], config: Config, flags: Mapping[str, Any], baseline_is_read: bool = True
+) -> Terms:
     """The terms that the settings come to. Raises RequestError for what means no rule, day or file."""
     known = _known(found)
     _demand_rules(config, flags, found, [*RULES.values(), *(policy.rule for policy in known)])
@@ -66,7 +68,7 @@ def terms_of(found: Mapping[str, Setting], config: Config, flags: Mapping[str, A
         found["require-reasons"].value,
         heed,
         _day(found["today"]),
-        _baseline(found["baseline"]) if heed else None,
+        _baseline(found["baseline"]) if heed and baseline_is_read else None,
     )
 
 

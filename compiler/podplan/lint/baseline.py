@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from podplan.findings import Finding, Path
@@ -69,13 +69,16 @@ def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
 
 
 def without_known(
-    findings: Sequence[Finding], entries: Iterable[Entry], texts: Mapping[str, str]
+    findings: Sequence[Finding],
+    entries: Iterable[Entry],
+    texts: Mapping[str, str],
+    may_be: Callable[[Finding], bool],
 ) -> list[Finding]:
-    """The findings, with those that are known marked as suppressed; as many as are known, no more."""
+    """The findings, with those that are known, and ``may_be``, marked as suppressed: as many as are known."""
     left: Counter[tuple[object, ...]] = Counter()
     for known in entries:
         left[known.key] += known.times
-    return [_marked(found, left, texts) for found in findings] if left else list(findings)
+    return [_marked(found, left, texts) if may_be(found) else found for found in findings]
 
 
 def _marked(found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[str, str]) -> Finding:
@@ -97,17 +100,26 @@ def collected(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[En
     return tuple(sorted(entries.values(), key=_order))
 
 
-def still_there(
-    entries: Iterable[Entry], findings: Iterable[Finding], texts: Mapping[str, str]
-) -> tuple[Entry, ...]:
-    """The entries that findings still match, as often as they do, with the file and the message of today."""
-    now = {one.key: one for one in collected(findings, texts)}
-    kept = []
+def pruned(
+    entries: Iterable[Entry], now: Iterable[Entry], is_gone: Callable[[Entry], bool]
+) -> tuple[list[Entry], list[Entry]]:
+    """The entries that stay and those that go, given what is found ``now``.
+
+    Of an entry that is not found, ``is_gone`` says whether it would have been. What stays has the file and the
+    message of today, and no more times than it is found.
+    """
+    there = {one.key: one for one in now}
+    kept: list[Entry] = []
+    left_out: list[Entry] = []
     for known in entries:
-        if known.key in now:
-            found = now[known.key]
+        found = there.get(known.key)
+        if found is not None:
             kept.append(found._replace(times=min(known.times, found.times)))
-    return tuple(sorted(kept, key=_order))
+            if found.times < known.times:
+                left_out.append(known._replace(times=known.times - found.times))
+        else:
+            (left_out if is_gone(known) else kept).append(known)
+    return kept, left_out
 
 
 def written(entries: Iterable[Entry]) -> str:

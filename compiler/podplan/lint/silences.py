@@ -7,12 +7,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from podplan.findings import Finding
 from podplan.lint.baseline import without_known
 from podplan.lint.policy import Policy
-from podplan.lint.selection import Ruling, means
-from podplan.lint.suppression import Marks, Page, Suppression, annotated, hygiene, page, silenced
+from podplan.lint.selection import Ruling
+from podplan.lint.suppression import (
+    Marks,
+    Page,
+    Suppression,
+    annotated,
+    hygiene,
+    may_be_silenced,
+    page,
+    silenced,
+)
 from podplan.lint.terms import Terms, ruling_under, sections_of
 from podplan.provenance import Doc
 from podplan.reading.documents import identity
-from podplan.rules import RULES, Rule
+from podplan.rules import RULES
 from podplan.source import Source
 
 
@@ -98,14 +107,11 @@ class Silences:
             if there is not None and there.suppressions:
                 found = silenced(found, there.suppressions, self.terms, self._marks, there)
             kept.append(found)
-        mandatory = self.terms.selection.mandatory
-        known = [
-            one
-            for one in (self.terms.baseline or ())
-            if self.terms.heed_ignores
-            if not any(means(text, Rule(one.rule, "", RULES["LINT005"].severity, "")) for text in mandatory)
-        ]
-        return without_known(kept, known, texts)
+        if not self.terms.baseline:
+            return kept
+        return without_known(
+            kept, self.terms.baseline, texts, lambda found: may_be_silenced(found, self.terms)
+        )
 
     def faults(self, is_whole: Callable[[str], bool]) -> list[Finding]:
         """What is wrong with the suppressions; ``is_whole`` tells if all was seen that a file is about."""

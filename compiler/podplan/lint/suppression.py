@@ -159,6 +159,12 @@ def _why_never(found: list[Rule], terms: Terms) -> str:
     return ""
 
 
+def may_be_silenced(found: Finding, terms: Terms) -> bool:
+    """Whether a comment, an annotation or the baseline may silence a finding."""
+    rule = Rule(found.rule, found.name, found.severity, "")
+    return not (_is_fixed(rule) or any(means(text, rule) for text in terms.selection.mandatory))
+
+
 def _is_fixed(rule: Rule) -> bool:
     return rule.code in UNSILENCED or rule.code.startswith("LINT")
 

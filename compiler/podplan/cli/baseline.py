@@ -1,0 +1,115 @@
+"""podplan baseline"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from podplan.cli.check import checking, run
+from podplan.cli.options import default_paths, input_options, lowering_options
+from podplan.cli.output import replace_file, write
+from podplan.cli.terms import read_baseline, rule_options
+from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
+from podplan.lint.suppression import may_be_silenced
+from podplan.reading.files import expand, from_root, root_of
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Now(NamedTuple):
+    """What a check without the baseline finds, the ``file`` of the baseline, and which files were checked."""
+
+    entries: tuple[Entry, ...]
+    file: str
+    checked: frozenset[str]
+
+
+def _options(command: Command) -> Command:
+    for option in (
+        click.option("--baseline", metavar="FILE", default="", help=f"The baseline [{DEFAULT_FILE}]."),
+        rule_options,
+        lowering_options,
+        input_options,
+        click.argument("paths", nargs=-1),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group("baseline")
+def command() -> None:
+    """The findings that are known, so that podplan check leaves them out."""
+
+
+@command.command("create")
+@_options
+def create(paths: Sequence[str], **flags: Any) -> int:
+    """Write all that podplan check PATHS finds now into the baseline, in place of what is in there."""
+    now = _now(paths, flags)
+    replace_file(now.file, written(now.entries))
+    _say(f"{now.file}: {_counted(now.entries)}")
+    return 0
+
+
+@command.command("prune")
+@_options
+def prune(paths: Sequence[str], **flags: Any) -> int:
+    """Take out of the baseline what podplan check PATHS no longer finds.
+
+    What is known of other files stays, unless they are gone.
+    """
+    now = _now(paths, flags)
+    kept, left_out = pruned(read_baseline(now.file), now.entries, lambda one: _is_gone(one, now))
+    replace_file(now.file, written(kept))
+    _say(f"{now.file}: {_counted(left_out)} taken out, {_number(kept)} left")
+    return 0
+
+
+@command.command("show")
+@_options
+def show(paths: Sequence[str], **flags: Any) -> int:
+    """List what is in the baseline; what podplan check PATHS no longer finds is marked as gone."""
+    now = _now(paths, flags)
+    kept, left_out = pruned(read_baseline(now.file), now.entries, lambda one: _is_gone(one, now))
+    write("".join(f"{_line(one)}\n" for one in kept) + "".join(f"{_line(one)} (gone)\n" for one in left_out))
+    _say(f"{now.file}: {_counted(kept)} still there, {_number(left_out)} gone")
+    return 0
+
+
+def _now(paths: Sequence[str], flags: dict[str, Any]) -> Now:
+    paths = default_paths(paths)
+    wanted = checking(paths, baseline_is_read=False, **flags)
+    terms = wanted.settings.terms
+    result = run(paths, wanted, flags["stdin_filename"])
+    known = [found for found in result.findings if may_be_silenced(found, terms)]
+    files = () if paths == ("-",) else expand(paths, wanted.exclude)
+    baseline = wanted.origins["baseline"].value or DEFAULT_FILE
+    return Now(collected(known, result.texts), baseline, frozenset(map(from_root, files)))
+
+
+def _is_gone(one: Entry, now: Now) -> bool:
+    """Whether an entry that is not found would have been: its file was checked, or is no longer there."""
+    return one.file in now.checked or not os.path.lexists(os.path.join(root_of(now.file), one.file))
+
+
+def _line(one: Entry) -> str:
+    named = [part for part in one.named[1:] if part] if one.named else []
+    where = "/".join(named) or one.file
+    times = f" ({one.times} times)" if one.times > 1 else ""
+    return f"{one.file}: {one.rule} {where} {one.path}".rstrip() + f": {one.message}{times}"
+
+
+def _number(entries: Iterable[Entry]) -> int:
+    return sum(one.times for one in entries)
+
+
+def _counted(entries: Iterable[Entry]) -> str:
+    number = _number(entries)
+    return f"{number} finding{'' if number == 1 else 's'}"
+
+
+def _say(message: str) -> None:
+    click.echo(f"podplan: {message}", err=True)
