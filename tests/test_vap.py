@@ -262,6 +262,23 @@ def test_of_equal_replicas_the_last_is_looked_at_too() -> None:
     assert [message for _, _, message, _ in told(found((one,)))] == ["seven"]
 
 
+def test_without_a_path_the_fields_that_exist_decide() -> None:
+    cel = {"validations": [{"expression": EXPRESSION, "message": "no"}]}
+    ((_, _, _, line),) = told(found((ours(cel=cel),)))
+    assert line == 13
+
+
+EXPRESSION = (
+    "object.kind == 'Job' && object.spec.template.spec.x == 1 || object.spec.restartPolicy == 'Always'"
+)
+
+
+def test_what_only_a_live_server_knows_is_said() -> None:
+    (pod,) = docs("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n")
+    one = ours(cel={"validations": [{"expression": "request.userInfo.username == 'admin'"}]})
+    assert failure(one, pod)[0].message.endswith("request.userInfo is known only to a live API server")
+
+
 def test_a_secret_never_reaches_a_message() -> None:
     (secret,) = docs("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {k: hunter2}\n")
     one = ours(

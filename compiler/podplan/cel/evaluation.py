@@ -7,6 +7,7 @@ may fail as long as nothing uses them. Needs the extra ``podplan[cel]``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from podplan.cel.rules import Failure, Fault, Named, Path, Rules, Verdict
 from podplan.cel.text import line_and_column, runtime_text, variables_in
 from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MESSAGE, BoundExceeded
 
-_BOOL, _STRING = frozenset({"BOOL", "DYN"}), frozenset({"STRING", "DYN"})
+_LIVE_ONLY = ("userInfo", "options")
 _TYPES = {"BOOL": "true or false", "STRING": "a text"}
 
 
@@ -35,7 +36,7 @@ def faults(rules: Rules) -> tuple[Fault, ...]:
 
 
 def evaluate(rules: Rules, bindings: Mapping[str, Any]) -> Verdict:
-    """What the rules say about the object in ``bindings``, which ``values.bounded`` made. Raises BoundExceeded."""
+    """What the rules say about the object in bindings that ``values.bounded`` made. Raises BoundExceeded."""
     compiled = _compiled(rules)
     if compiled.faults:
         return Verdict(faults=compiled.faults)
@@ -54,6 +55,9 @@ def _run(rules: Rules, compiled: Compiled, bindings: Mapping[str, Any]) -> Verdi
         for name, _ in variables_in(text):
             if name in broken and f'"{name}"' in error.message:
                 return broken[name]
+        for name in _LIVE_ONLY:
+            if f'"{name}"' in error.message and re.search(rf"request\s*\.\s*{name}\b", text):
+                return Fault(path, f"request.{name} is known only to a live API server")
         return Fault(path, error.message, error.line, error.column)
 
     found: list[Fault] = []

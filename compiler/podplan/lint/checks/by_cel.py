@@ -8,7 +8,7 @@ https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-pol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from podplan.cel.rules import Fault, Named, Rules, Validation, Verdict
@@ -20,6 +20,12 @@ from podplan.lint.selectors import is_selected
 from podplan.lint.subject import Hit, Subject
 
 _LONGEST_EXPRESSION_SHOWN = 100
+_WHICH_ONE = (
+    ("apiVersion",),
+    ("kind",),
+    ("metadata", "name"),
+    ("metadata", "namespace"),
+)  # say little of why
 
 
 def by_cel(policy: Policy, subject: Subject) -> Iterator[Hit]:
@@ -75,11 +81,8 @@ def _examples(subject: Subject) -> Iterator[tuple[Mapping[str, Any], Any]]:
     group = subject.group
     if group is None or group.replicas == 1 or not group.doc.varies:
         return
-    last: Any = at_index(group.doc, group.start + group.replicas - 1)
-    part = last
-    for step in subject.base:
-        part = part[step]
-    yield last, part
+    last = at_index(group.doc, group.start + group.replicas - 1)
+    yield last, _at(last, subject.base)
 
 
 def _verdict(policy: Policy, rules: Rules, whole: Mapping[str, Any], part: Any) -> Verdict:
@@ -142,7 +145,16 @@ def _place(body: Mapping[str, Any], index: int, part: Any) -> Path:
     if "path" in validation:
         steps = [step.replace("~1", "/").replace("~0", "~") for step in validation["path"].split("/")[1:]]
     else:
-        steps = _common(list(_fields(body, validation["expression"])))
+        named = [path for path in _fields(body, validation["expression"]) if path not in _WHICH_ONE]
+        steps = _common([path for path in named if len(_existing(part, path)) == len(path)] or named)
+    found = _existing(part, steps)
+    if "path" not in validation and isinstance(_at(part, found), list) and len(_at(part, found)) == 1:
+        return (*found, 0)  # what is said of all is said of the only one
+    return found
+
+
+def _existing(part: Any, steps: Iterable[str]) -> Path:
+    """The beginning of a path that exists."""
     path: list[str | int] = []
     for step in steps:
         if isinstance(part, list) and step.isdigit() and int(step) < len(part):
@@ -152,9 +164,13 @@ def _place(body: Mapping[str, Any], index: int, part: Any) -> Path:
         else:
             break
         part = part[path[-1]]
-    if isinstance(part, list) and len(part) == 1:  # what is said of all is said of the only one
-        path.append(0)
     return tuple(path)
+
+
+def _at(part: Any, path: Path) -> Any:
+    for step in path:
+        part = part[step]
+    return part
 
 
 def _fields(body: Mapping[str, Any], expression: str) -> Iterator[tuple[str, ...]]:
