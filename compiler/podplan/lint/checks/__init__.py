@@ -97,7 +97,6 @@ CHECKS: dict[str, str] = {
     "nothing-to-run": "without_effect",
     "section-without-effect": "without_effect",
     "run-mode-conflict": "without_effect",
-    "strange-replica-type": "without_effect",
 }
 
 

@@ -23,7 +23,7 @@ def training_container_missing(subject: Subject, _: Mapping[str, Any]) -> Iterat
     for role in roles(job):
         listed = containers(role)
         names = [text(found.data, "name") for found in listed]
-        if role.type == "worker" and listed and preferred(job) not in names:
+        if role.type == "worker" and names and all(names) and preferred(job) not in names:
             values = {"name": preferred(job), "names": " and ".join(names)}
             yield Hit((*listed[0].path, "name"), values)
 

@@ -109,10 +109,3 @@ def no_restart_left(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if wanted in ("Always", "OnFailure") and policy.get("limit", 0) == 0:
             path = (*role.path, "restartPolicy", "limit" if "limit" in policy else "policy")
             yield Hit(path, {"policy": wanted, "type": role.type})
-
-
-def strange_replica_type(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """A replica type of a ColossalAIJob that is neither launcher nor worker; value ``type``."""
-    for role in roles(subject.job):
-        if role.path[1] == "replicaSpecs" and role.type not in ("launcher", "worker"):
-            yield Hit((*role.path, "type"), {"type": role.type})
