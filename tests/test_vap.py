@@ -263,14 +263,9 @@ def test_of_equal_replicas_the_last_is_looked_at_too() -> None:
 
 
 def test_without_a_path_the_fields_that_exist_decide() -> None:
-    cel = {"validations": [{"expression": EXPRESSION, "message": "no"}]}
-    ((_, _, _, line),) = told(found((ours(cel=cel),)))
-    assert line == 13
-
-
-EXPRESSION = (
-    "object.kind == 'Job' && object.spec.template.spec.x == 1 || object.spec.restartPolicy == 'Always'"
-)
+    expression = "object.kind == 'Job' && object.spec.x.y == 1 || object.metadata.labels.team == 'speech'"
+    one = ours(scope={"level": "cr"}, cel={"validations": [{"expression": expression, "message": "no"}]})
+    assert told(found((one,))) == [("ORG001", "error", "no", 6)]
 
 
 def test_what_only_a_live_server_knows_is_said() -> None:
