@@ -48,13 +48,16 @@ class Summary(NamedTuple):
 class Result(NamedTuple):
     """Findings in the order of files and lines; ``texts`` holds the files that have any.
 
-    ``with_suppressed`` are the same together with those that somebody silenced.
+    ``with_suppressed`` are the same together with those that somebody silenced. Of ``unlowered`` files and of
+    ``undecided`` rules there may be more to say.
     """
 
     findings: list[Finding]
     summary: Summary
     texts: Mapping[str, str]
     with_suppressed: list[Finding]
+    unlowered: frozenset[str] = frozenset()
+    undecided: frozenset[str] = frozenset()
 
 
 class Run:
@@ -144,7 +147,8 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
         not_checked=dict(sorted(run.not_checked.items())),
         today=run.silences.today,
     )
-    return Result(said, summary, shown, everything)
+    unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
+    return Result(said, summary, shown, everything, unlowered, undecided)
 
 
 def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:

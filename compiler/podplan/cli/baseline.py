@@ -14,17 +14,24 @@ from podplan.cli.output import replace_file, write
 from podplan.cli.terms import read_baseline, rule_options
 from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
 from podplan.lint.suppression import may_be_silenced
+from podplan.lint.terms import Terms, ruling_under, sections_of
 from podplan.reading.files import expand, from_root, root_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Now(NamedTuple):
-    """What a check without the baseline finds, the ``file`` of the baseline, and which files were checked."""
+    """What a check without the baseline finds, and the ``file`` of the baseline.
+
+    ``said`` are the files of which all was said, as seen from the root; ``undecided`` the rules that lacked
+    something.
+    """
 
     entries: tuple[Entry, ...]
     file: str
-    checked: frozenset[str]
+    said: frozenset[str]
+    undecided: frozenset[str]
+    terms: Terms
 
 
 def _options(command: Command) -> Command:
@@ -85,14 +92,21 @@ def _now(paths: Sequence[str], flags: dict[str, Any]) -> Now:
     terms = wanted.settings.terms
     result = run(paths, wanted, flags["stdin_filename"])
     known = [found for found in result.findings if may_be_silenced(found, terms)]
-    files = () if paths == ("-",) else expand(paths, wanted.exclude)
+    entries = collected(known, result.texts)
     baseline = wanted.origins["baseline"].value or DEFAULT_FILE
-    return Now(collected(known, result.texts), baseline, frozenset(map(from_root, files)))
+    everything = wanted.settings.environments == "all" and not wanted.settings.sets and paths != ("-",)
+    files = expand(paths, wanted.exclude) if everything else ()
+    said = frozenset(from_root(file) for file in files if file not in result.unlowered)
+    return Now(entries, baseline, said, result.undecided, terms)
 
 
 def _is_gone(one: Entry, now: Now) -> bool:
-    """Whether an entry that is not found would have been: its file was checked, or is no longer there."""
-    return one.file in now.checked or not os.path.lexists(os.path.join(root_of(now.file), one.file))
+    """Whether an entry that is not found would have been: its file is not there, or all was said of it."""
+    path = os.path.join(root_of(now.file), one.file)
+    if not os.path.lexists(path):
+        return True
+    on = ruling_under(now.terms, sections_of(now.terms, path)).codes
+    return one.file in now.said and one.rule in on - now.undecided
 
 
 def _line(one: Entry) -> str:

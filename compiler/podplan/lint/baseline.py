@@ -105,8 +105,8 @@ def pruned(
 ) -> tuple[list[Entry], list[Entry]]:
     """The entries that stay and those that go, given what is found ``now``.
 
-    Of an entry that is not found, ``is_gone`` says whether it would have been. What stays has the file and the
-    message of today, and no more times than it is found.
+    Of an entry that is not found, ``is_gone`` says whether it would have been. What stays has the file and
+    the message of today, and no more times than it is found.
     """
     there = {one.key: one for one in now}
     kept: list[Entry] = []

@@ -10,6 +10,10 @@ from podplan.lint.subject import Hit, Subject
 
 
 def pod_security(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Where a Pod breaks the control ``params["control"]``; value ``what``."""
-    for path, what in beyond_baseline(subject.data, params["control"], subject.job.version):
+    """Where a Pod breaks the control ``params["control"]``; value ``what``.
+
+    The rules are those of the Kubernetes version ``params["version"]``, else of the run.
+    """
+    version = params.get("version", subject.job.version)
+    for path, what in beyond_baseline(subject.data, params["control"], version):
         yield Hit(path, {"what": what})
