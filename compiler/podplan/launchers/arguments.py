@@ -88,7 +88,7 @@ class Line(NamedTuple):
 
 
 def options(text: str) -> Iterable[Known]:
-    """The table of a launcher: a line for each option, with its spellings and its kind or ``choice|choice``."""
+    """The table of a launcher: a line for each option, its spellings and then its kind, or ``a|b``."""
     for line in text.split("\n"):
         *spellings, kind = line.split() or [""]
         if not spellings:
@@ -276,7 +276,10 @@ class _Parsing:
             self._fault(word, f'{spelling} takes {", ".join(known.choices)}; not "{value}"')
 
     def _ambiguous(self, word: Word, only: str = "") -> None:
-        spellings = dict.fromkeys(found.known.spellings[0] for found in self._candidates(word) if found.known)
+        candidates = self._candidates(word)
+        spellings = list(dict.fromkeys(found.known.spellings[0] for found in candidates if found.known))
+        if len(spellings) == 1:
+            spellings = [found.spelling for found in candidates]
         short = word.text.partition("=")[0]
         self._fault(word, f'"{short}" may be short for {" or ".join(spellings)}', only)
 

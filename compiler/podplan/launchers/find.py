@@ -1,7 +1,7 @@
 """The launchers that a container starts, found in its command and args and in the shell strings there.
 
 The way of a word: the kubelet replaces ``$(NAME)`` (kubelet.py), a shell splits its string into commands
-(shell.py), wrappers and python are looked behind (wrappers.py), and the grammar of the launcher reads the rest.
+(shell.py), wrappers and python are looked behind (wrappers.py), and the launcher's grammar reads the rest.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ MAX_INVOCATIONS = 200
 
 SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
 # Programs that train nothing and start nothing: nobody has to look behind them.
-HARMLESS = frozenset(
-    "[ [[ . : alias apt apt-get awk cat cd chmod chown clear cp curl cut date declare df du echo exit export "
-    "false find free git grep head hostname id ip kill ldconfig ln local ls mkdir mount mv nproc nvidia-smi "
-    "pip pip3 popd printenv printf ps pushd pwd read readonly return rm sed service set shift shopt sleep sort "
-    "source sshd stat tail tar tee test touch tr trap true typeset ulimit umask uname unset unzip wait wc wget "
-    "which whoami getopts mapfile readarray local let apk yum dnf conda mamba ssh-keygen nslookup nc ping".split()
-)
+_HARMLESS = """
+    [ [[ . : alias apk apt apt-get awk cat cd chmod chown clear conda cp curl cut date declare df dnf du echo
+    exit export false find free getopts git grep head hostname id ip kill ldconfig let ln local ls mamba
+    mapfile mkdir mount mv nc nproc nslookup nvidia-smi ping pip pip3 popd printenv printf ps pushd pwd read
+    readarray readonly return rm sed service set shift shopt sleep sort source ssh-keygen sshd stat tail tar
+    tee test touch tr trap true typeset ulimit umask uname unset unzip wait wc wget which whoami yum
+"""
+HARMLESS = frozenset(_HARMLESS.split())
+OTHER_NAMES = {"deepspeed.pt": "deepspeed", "ds": "deepspeed", "mpiexec": "mpirun", "orterun": "mpirun"}
 
 Facts = (
     torchrun.Torchrun
@@ -51,8 +53,9 @@ class Invocation(NamedTuple):
     """A program that a container starts.
 
     ``launcher`` is ``torchrun``, ``torch.distributed.launch``, ``accelerate``, ``deepspeed``, ``mpirun``,
-    ``horovodrun`` or ``colossalai``; ``python`` for a script, module or ``-c`` run by python alone; ``script``
-    for a shell script that nobody can look into; ``other`` for any other program. ``word`` names it.
+    ``horovodrun`` or ``colossalai``; ``python`` for a script, module or ``-c`` that python runs alone;
+    ``script`` for a shell script that nobody can look into; ``other`` for any other program. ``word`` names
+    it.
 
     ``facts`` is what the launcher's grammar reads, None for the last three. ``variables`` are those of its
     environment. ``conditional``: it may run never, or more than once. ``before`` and ``after`` are the shell
@@ -139,7 +142,8 @@ def _command(
     """The programs that one command line starts."""
     while words and (inner := wrappers.inner(words)) is not None:
         words = inner.words
-        around = around._replace(variables={**around.variables, **inner.assigned})
+        if inner.assigned:
+            around = around._replace(variables={**around.variables, **inner.assigned})
     if not words or around.depth > MAX_DEPTH:
         return
     first = words[0]
@@ -169,9 +173,8 @@ def _named(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, ...]]:
         if not name:
             return "python", words[0], words[1:]
     else:
-        name = {"deepspeed.pt": "deepspeed", "ds": "deepspeed", "mpiexec": "mpirun", "orterun": "mpirun"}.get(
-            first.name.removesuffix(".hydra").removesuffix(".py"), first.name
-        )
+        name = first.name.removesuffix(".hydra")
+        name = OTHER_NAMES.get(name, name)
     if name in ("torchrun", "torch.distributed.launch", "deepspeed", "mpirun", "horovodrun"):
         return name, first, rest
     if name == "accelerate launch" or (name == "accelerate" and rest and rest[0].text == "launch"):
@@ -180,7 +183,7 @@ def _named(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, ...]]:
         return "accelerate", first, rest
     if name == "colossalai" and rest and rest[0].text == "run":
         return "colossalai", first, rest[1:]
-    return "other", first, rest
+    return ("script" if name.endswith(".sh") else "other"), first, rest
 
 
 def _facts(launcher: str, start: Word, rest: tuple[Word, ...], variables: Variables) -> Facts | None:
@@ -239,7 +242,7 @@ def _shell(
     for command in read.commands:
         placed = tuple(word if word.path else _placed(word, line, expanded) for word in command.words)
         inside = _Around(
-            {**command.scope, **command.assigned},
+            {**command.scope, **command.assigned} if command.assigned else command.scope,
             around.conditional or command.conditional,
             command.before,
             command.after,

@@ -1,4 +1,4 @@
-"""Programs that run another program: exec, env, time, nohup, timeout, numactl and the like; and Python itself."""
+"""Programs that run another program: exec, env, time, nohup, timeout, numactl and the like; and python."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from podplan.launchers.words import Word
 
-# Program -> its options that take a value in a word of their own, and how many words stand before the command.
+# Program -> its options that take a value in a word of their own, and how many words precede the command.
 WRAPPERS: dict[str, tuple[str, int]] = {
     "exec": ("-a", 0),
     "command": ("", 0),

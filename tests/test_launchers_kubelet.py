@@ -1,0 +1,94 @@
+"""``$(NAME)`` as the kubelet replaces it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podplan.launchers.kubelet import environment, expand, written
+
+VARIABLES = {"A": "one", "B": "$(A)", "E": "", "S": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("$(A)", "one"),
+        ("x$(A)$(A)y", "xoneoney"),
+        ("$(B)", "$(A)"),
+        ("$(E)", ""),
+        ("$$(A)", "$(A)"),
+        ("$$$(A)", "$one"),
+        ("$$$$(A)", "$$(A)"),
+        ("$(NOBODY)", "$(NOBODY)"),
+        ("$A ${A} $", "$A ${A} $"),
+        ("$(A", "$(A"),
+        ("$(A $(A)", "$(A $(A)"),
+        ("$()", "$()"),
+        ("$(S)", "$(S)"),
+        ("$($(A))", "$($(A))"),
+        ("a$", "a$"),
+        ("$x$(A)", "$xone"),
+        ("", ""),
+    ],
+)
+def test_expansion(text: str, expanded: str) -> None:
+    assert expand(text, VARIABLES).text == expanded
+
+
+def test_what_was_used_and_what_was_not() -> None:
+    found = expand("$(A) $(NOBODY) $(S) $(A)", VARIABLES)
+    assert (found.variables, found.unresolved, found.known) == (("A", "A"), ("NOBODY",), False)
+    assert expand("$(NOBODY)", VARIABLES, complete=False).known is False
+    assert expand("$(KUBERNETES_SERVICE_HOST)", VARIABLES).known is False
+    assert expand("$(NOBODY)", VARIABLES).known is True
+
+
+def test_env_sees_what_stands_before_it() -> None:
+    env = [
+        {"name": "LATE", "value": "$(A)"},
+        {"name": "A", "value": "1"},
+        {"name": "B", "value": "$(A)2"},
+        {"name": "A", "value": "$(B)3"},
+        {"name": "EMPTY"},
+        {"name": "FIELD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        {"name": "FROM_FIELD", "value": "x-$(FIELD)"},
+        "odd",
+        {"value": "no name"},
+    ]
+    assert environment({"env": env}) == {
+        "LATE": "$(A)",
+        "A": "123",
+        "B": "12",
+        "EMPTY": "",
+        "FIELD": None,
+        "FROM_FIELD": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("offset", "place"), [(0, 0), (1, 1), (2, 1), (4, 5), (5, 6), (7, 8), (8, 14), (9, 15)]
+)
+def test_offsets_lead_back(offset: int, place: int) -> None:
+    assert expand("a$(A)bcd$(A)$(E)$$e", {"A": "one", "E": ""}).text == "aonebcdone$e"
+    assert written(expand("a$(A)bcd$$$(E)e", {"A": "one", "E": ""}), offset) == place
+
+
+@given(st.text("$()AB x", max_size=30))
+def test_every_offset_leads_into_the_text(text: str) -> None:
+    found = expand(text, {"A": "long value", "B": ""})
+    places = [written(found, offset) for offset in range(len(found.text) + 1)]
+    assert places == sorted(places)
+    assert all(0 <= place <= len(text) for place in places)
+
+
+def test_a_variable_that_doubles_ends() -> None:
+    env = [{"name": "A", "value": "x" * 100}] + [{"name": "A", "value": "$(A)$(A)"}] * 5_000
+    before = time.process_time()
+    assert environment({"env": env})["A"] is None
+    expand("$(" * 100_000, {})
+    expand("$(A" * 100_000 + ")", {})
+    assert time.process_time() - before < 3
