@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from podplan.findings import Problem
 from podplan.groups import Group
 from podplan.lint import checks
-from podplan.lint.policy import Policy, filled
+from podplan.lint.policy import Policy, PolicyError, filled
 from podplan.lint.seen import Seen
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Place
@@ -81,8 +81,14 @@ def _parts(policy: Policy, job: Job, group: Group) -> Iterator[Subject]:
 
 
 def _seen(policy: Policy, subject: Subject) -> Iterator[Seen]:
-    for hit in checks.hits(policy, subject):
-        yield _as_seen(policy, subject, hit)
+    try:
+        for hit in checks.hits(policy, subject):
+            yield _as_seen(policy, subject, hit)
+    except PolicyError as error:
+        if policy.origin is None:
+            raise
+        for problem in error.problems:
+            yield Seen("file", policy.origin, problem)
 
 
 def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:

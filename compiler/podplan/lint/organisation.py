@@ -1,0 +1,94 @@
+"""The policies that an organisation brings: files of our form, and Kubernetes' own admission policies.
+
+They are data. A check that they name is one of ours; nothing from the repository runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from podplan.findings import Problem, Severity
+from podplan.lint import checks
+from podplan.lint.policy import Policy, policy
+from podplan.lint.vap import is_admission, read_vap
+from podplan.provenance import Doc
+from podplan.reading.files import expand, read_inside, root_of
+from podplan.requests import RequestError
+from podplan.rules import RULES
+from podplan.schema import check_against
+from podplan.source import read
+
+FORM = "POLICY001"
+ALL_SCHEMA_CODES = {code: FORM for code in RULES if code.startswith("SCHEMA")}
+
+
+class Organisation(NamedTuple):
+    """Policies, what is wrong with the files they are in, and the texts of these files."""
+
+    policies: tuple[Policy, ...] = ()
+    problems: tuple[tuple[Doc, Problem], ...] = ()
+    texts: Mapping[str, str] = {}
+
+
+def organisation(folders: Sequence[str], known: Iterable[str]) -> Organisation:
+    """The policies in folders; ``known`` are codes and names that are taken.
+
+    Raises RequestError for a folder or file that cannot be read, or is not YAML, and NoSuchPath.
+    """
+    policies: list[Policy] = []
+    problems: list[tuple[Doc, Problem]] = []
+    texts: dict[str, str] = {}
+    taken = set(known)
+    for folder in folders:
+        docs = list(_docs(folder, texts))
+        for doc in docs:
+            if not is_admission(doc.data) and _is_policy(doc.data):
+                found = _problems(doc, taken)
+                problems += ((doc, problem) for problem in found)
+                if not found:
+                    own = policy(doc.data, doc.name)._replace(origin=doc)
+                    taken |= {own.rule.code, own.rule.name}
+                    policies.append(own)
+        admission = read_vap(docs) if any(is_admission(doc.data) for doc in docs) else None
+        if admission is not None:
+            problems += admission.problems
+            policies += (p._replace(origin=admission.origins[p.rule.code]) for p in admission.policies)
+    return Organisation(tuple(policies), tuple(problems), texts)
+
+
+def _docs(folder: str, texts: dict[str, str]) -> Iterator[Doc]:
+    for path in expand([folder]):
+        try:
+            source = read(read_inside(root_of(folder), path), path)
+        except OSError as error:
+            raise RequestError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+        broken = [fault for fault in source.faults if RULES[fault.rule].severity is Severity.ERROR]
+        if broken:
+            raise RequestError(f"{path}:{broken[0].span.line}: {broken[0].message}")
+        texts[path] = source.text
+        for document in source.documents:
+            yield Doc(path, document.data, source=document)
+
+
+def _is_policy(data: object) -> bool:
+    """Whether a document means to be a policy of our form; others may be params of admission policies."""
+    return isinstance(data, dict) and "apiVersion" not in data and ("id" in data or "check" in data)
+
+
+def _problems(doc: Doc, taken: set[str]) -> list[Problem]:
+    found = check_against("Policy", doc.data, ALL_SCHEMA_CODES)
+    if found:
+        return found
+    if doc.data.get("check") is not None and doc.data["check"] not in checks.CHECKS:
+        named = ", ".join(sorted(checks.CHECKS))
+        found.append(Problem(FORM, f'there is no check "{doc.data["check"]}"; there is {named}', ("check",)))
+    for key in ("id", "name"):
+        if doc.data[key] in taken:
+            found.append(Problem(FORM, f'{key} "{doc.data[key]}" is that of another policy', (key,)))
+    if "cel" in doc.data:
+        from podplan.cel.judging import faults
+        from podplan.lint.checks.by_cel import fault_problem, rules_of
+
+        found += (fault_problem(doc.data["cel"], fault) for fault in faults(rules_of(doc.data["cel"])))
+    return found
