@@ -79,3 +79,43 @@ def shown(units_: int, resource: str) -> str:
         return f"{gibi:.0f}Gi" if gibi >= 10 or gibi == int(gibi) else f"{gibi:.1f}Gi"
     number = units_ / quantities.ONE
     return f"{number:.0f}" if number == int(number) else f"{number:.2f}".rstrip("0")
+
+
+def init_containers(group: Group) -> list[tuple[Path, Mapping[str, Any]]]:
+    """The init containers of a Pod with their paths."""
+    spec = group.doc.data.get("spec")
+    listed = spec.get("initContainers") if isinstance(spec, dict) else None
+    found = listed if isinstance(listed, list) else []
+    return [(("spec", "initContainers", i), c) for i, c in enumerate(found) if isinstance(c, dict)]
+
+
+def resources(group: Group) -> list[str]:
+    """The names of all that the containers of a Pod ask for, in the order written."""
+    every = (c for _, c in (*containers(group), *init_containers(group)))
+    names = (name for c in every for section in ("requests", "limits") for name in entries(c, section))
+    return list(dict.fromkeys(names))
+
+
+def effective(group: Group, resource: str) -> int:
+    """What the scheduler counts for one Pod of a group, in 10⁻⁹.
+
+    Containers and sidecars run together, init containers before them one by one; the larger one counts
+    (https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers).
+    """
+    inits = [c for _, c in init_containers(group)]
+    sidecars = sum(units(c, resource) or 0 for c in inits if c.get("restartPolicy") == "Always")
+    alone = (units(c, resource) or 0 for c in inits if c.get("restartPolicy") != "Always")
+    return max(pod_units(group, resource) + sidecars, max(alone, default=0) + sidecars)
+
+
+def place(group: Group, resource: str) -> Path | None:
+    """Where the container that asks for most of a resource says so."""
+    best: tuple[int, Path] | None = None
+    for path, container in (*containers(group), *init_containers(group)):
+        for section in ("requests", "limits"):
+            amount = quantities.parse(entries(container, section).get(resource))
+            if amount is not None:
+                if best is None or amount > best[0]:
+                    best = amount, (*path, "resources", section, resource)
+                break
+    return best[1] if best else None

@@ -1,0 +1,160 @@
+"""A job as checks about several of its objects see it: roles of the CR, Pods, GPUs, places to point at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._resources import accelerators, containers
+from podplan.lint.subject import Job
+from podplan.provenance import trace
+
+T = TypeVar("T")
+
+SSH_KINDS = ("DeepSpeedJob", "ColossalAIJob")
+
+
+class Role(NamedTuple):
+    """An entry of a CR that has replicas: its place in the CR and what is written there."""
+
+    type: str
+    path: Path
+    data: Mapping[str, Any]
+
+
+class Instance(NamedTuple):
+    """Which job of the repository this is: the file and document that it is written in, and its name.
+
+    A profile in several environments is one instance, the entries of a matrix are several.
+    """
+
+    file: str
+    document: int
+    name: str
+
+
+def spec_of(job: Job) -> Mapping[str, Any]:
+    """The spec of the CR."""
+    return mapping(job.cr.data, "spec") if job.cr is not None else {}
+
+
+def kind_of(job: Job) -> str:
+    return text(job.cr.data, "kind") if job.cr is not None else ""
+
+
+def called(job: Job) -> str:
+    """The job as messages name it: kind and name."""
+    metadata = mapping(job.cr.data, "metadata") if job.cr is not None else {}
+    return f"{kind_of(job)}/{text(metadata, 'name') or text(metadata, 'generateName')}"
+
+
+def namespace(job: Job) -> str:
+    """The namespace that the CR names, or ""."""
+    return text(mapping(job.cr.data, "metadata"), "namespace") if job.cr is not None else ""
+
+
+def roles(job: Job) -> Iterator[Role]:
+    """The replica types of the CR, in the order written."""
+    spec = spec_of(job)
+    for number, entry in entries(spec, "replicaSpecs"):
+        yield Role(text(entry, "type"), ("spec", "replicaSpecs", number), entry)
+    for key in ("launcher", "worker"):
+        if mapping(spec, key):
+            yield Role(key, ("spec", key), mapping(spec, key))
+
+
+def pods(job: Job) -> int:
+    """How many Pods the job has."""
+    return sum(group.replicas for group in job.pods)
+
+
+def training_pods(job: Job) -> list[Group]:
+    """The Pods that train: all but the one that only launches."""
+    return [group for group in job.pods if not (kind_of(job) in SSH_KINDS and group.role == "launcher")]
+
+
+def gpus(group: Group) -> int:
+    """How many GPUs one Pod of a group has."""
+    return sum(accelerators(container).number for _, container in containers(group))
+
+
+def gpu_place(group: Group) -> Path | None:
+    """Where the first container that has GPUs says so."""
+    for path, container in containers(group):
+        amount = accelerators(container)
+        if amount.number and amount.path is not None:
+            return (*path, *amount.path)
+    return None
+
+
+def gpu_pods(job: Job) -> list[Group]:
+    """The groups of Pods that have GPUs."""
+    return [group for group in job.pods if gpus(group)]
+
+
+def total(groups: list[Group]) -> tuple[int, int]:
+    """How many Pods there are in groups, and how many GPUs they have together."""
+    return sum(g.replicas for g in groups), sum(g.replicas * gpus(g) for g in groups)
+
+
+def pod_group(job: Job) -> Group | None:
+    """The PodGroup of the job, where it is scheduled as a gang."""
+    return next((group for group in job.groups if group.doc.data["kind"] == "PodGroup"), None)
+
+
+def mode(job: Job, name: str) -> bool:
+    """Whether the CR turns a run mode on: debug or pause."""
+    return mapping(mapping(spec_of(job), "runMode"), name).get("enabled") is True
+
+
+def written(data: object, *path: str | int) -> Path:
+    """``path`` as far as it is written in ``data``: the place to point at for what is missing."""
+    for depth, step in enumerate(path):
+        below = _below(data, step)
+        if below is None:
+            return path[:depth]
+        data = below
+    return path
+
+
+def _below(data: object, step: str | int) -> object:
+    if isinstance(data, dict):
+        return data.get(step)
+    if isinstance(data, list) and isinstance(step, int) and 0 <= step < len(data):
+        return data[step]
+    return None
+
+
+def instance(job: Job) -> Instance:
+    """Which job of the repository a job is."""
+    assert job.cr is not None
+    end = trace(job.cr, written(job.cr.data, "metadata", "name"))[-1].doc
+    name = called(job)
+    if end.source is None:
+        return Instance(end.name, 0, name)
+    return Instance(end.source.file, end.source.index, name)
+
+
+def for_all(function: Callable[[tuple[Job, ...]], T]) -> Callable[[tuple[Job, ...]], T]:
+    """``function`` of all jobs of a run, worked out once and not again for every job."""
+    latest: list[Any] = [None, None]
+
+    def remembered(jobs: tuple[Job, ...]) -> T:
+        if latest[0] is not jobs:
+            latest[:] = [jobs, function(jobs)]
+        result: T = latest[1]
+        return result
+
+    return remembered
+
+
+def shown_list(words: list[str], most: int = 4) -> str:
+    """Some words as a list for people."""
+    shown = words[:most]
+    rest = len(words) - len(shown)
+    if rest:
+        return f"{', '.join(shown)} and {rest} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)

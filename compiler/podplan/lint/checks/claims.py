@@ -1,0 +1,244 @@
+"""PersistentVolumeClaims: who mounts them, and whether their access modes let them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks._inventory import entry, is_for, section
+from podplan.lint.checks._jobs import called, for_all, instance, namespace, pods, shown_list
+from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.checks._words import options
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.provenance import Doc
+
+FILESET = re.compile(r"t9k://pvc/([^/]+)")
+HOSTNAME = "kubernetes.io/hostname"
+DEVICES = ("/dev", "/sys", "/proc", "/etc/localtime", "/run", "/var/run")
+
+
+class User(NamedTuple):
+    """A group of Pods, or a TensorBoard, that mounts a claim: where it names it, and whether it writes."""
+
+    group: Group
+    path: Path
+    writes: bool
+
+
+def users(job: Job) -> dict[str, list[User]]:
+    """Who of a job mounts a claim, by claim."""
+    found: dict[str, list[User]] = {}
+    for group in job.groups:
+        kind = group.doc.data["kind"]
+        listed = _of_pod(group) if kind == "Pod" else _of_board(group) if kind == "TensorBoard" else ()
+        for claim, user in listed:
+            found.setdefault(claim, []).append(user)
+    return found
+
+
+def _of_pod(group: Group) -> Iterator[tuple[str, User]]:
+    for number, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
+        claim = mapping(volume, "persistentVolumeClaim")
+        name = text(claim, "claimName")
+        if name:
+            writes = claim.get("readOnly") is not True and _written_to(group, text(volume, "name"))
+            path = ("spec", "volumes", number, "persistentVolumeClaim", "claimName")
+            yield name, User(group, path, writes)
+
+
+def _written_to(group: Group, volume: str) -> bool:
+    """Whether some container of a Pod mounts a volume so that it may write."""
+    every = (c for _, c in (*containers(group), *init_containers(group)))
+    mounts = (mount for c in every for _, mount in entries(c, "volumeMounts"))
+    return any(text(mount, "name") == volume and mount.get("readOnly") is not True for mount in mounts)
+
+
+def _of_board(group: Group) -> Iterator[tuple[str, User]]:
+    spec = mapping(group.doc.data, "spec")
+    for number, fileset in texts(spec, "trainingLogFilesets"):
+        found = FILESET.match(fileset)
+        if found is not None:
+            yield found[1], User(group, ("spec", "trainingLogFilesets", number), False)
+    for number, claim in entries(mapping(spec, "logDir"), "pvc"):
+        if text(claim, "name"):
+            yield text(claim, "name"), User(group, ("spec", "logDir", "pvc", number, "name"), False)
+
+
+def _modes(job: Job, claim: str) -> list[str]:
+    return [mode for _, mode in texts(entry(job, "pvcs", claim), "accessModes")]
+
+
+def claim_on_one_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A claim for one node that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
+    for claim, listed in users(subject.job).items():
+        modes = _modes(subject.job, claim)
+        if "ReadWriteOnce" not in modes or "ReadWriteMany" in modes:
+            continue
+        read_only = "ReadOnlyMany" in modes and not any(user.writes for user in listed)
+        apart = [user for user in listed if not _kept_together(user.group)]
+        if not read_only and _mounting(listed) > 1 and apart:
+            yield _hit(subject.job, claim, listed)
+
+
+def claim_for_one_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A claim for one Pod that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
+    for claim, listed in users(subject.job).items():
+        if _modes(subject.job, claim) == ["ReadWriteOncePod"] and _mounting(listed) > 1:
+            yield _hit(subject.job, claim, listed)
+
+
+def claim_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A claim that is only for reading, mounted so that a Pod may write. Values: ``claim``, ``users``."""
+    for claim, listed in users(subject.job).items():
+        writers = [user for user in listed if user.writes]
+        if _modes(subject.job, claim) == ["ReadOnlyMany"] and writers:
+            yield _hit(subject.job, claim, writers)
+
+
+def _mounting(listed: list[User]) -> int:
+    return sum(user.group.replicas for user in listed)
+
+
+def _kept_together(group: Group) -> bool:
+    """Whether a Pod says itself that it runs on the node of others: a pinned node or required affinity."""
+    spec = mapping(group.doc.data, "spec")
+    near = mapping(mapping(spec, "affinity"), "podAffinity")
+    required = entries(near, "requiredDuringSchedulingIgnoredDuringExecution")
+    return (
+        bool(text(spec, "nodeName"))
+        or HOSTNAME in mapping(spec, "nodeSelector")
+        or any(text(term, "topologyKey") == HOSTNAME for _, term in required)
+    )
+
+
+def _hit(job: Job, claim: str, listed: list[User]) -> Hit:
+    first = listed[0]
+    related: list[tuple[Doc, Path, str]] = [
+        (user.group.doc, user.path, f"{_label(user.group)} mounts it too") for user in listed[1:4]
+    ]
+    if job.inventory is not None:
+        related.append((job.inventory, ("spec", "pvcs", claim, "accessModes"), "its access modes"))
+    values = {"claim": claim, "pods": _mounting(listed), "users": _who(listed)}
+    return Hit(first.path, values, related=related, doc=first.group.doc, group=first.group)
+
+
+def _who(listed: list[User]) -> str:
+    """The users as messages name them: "4 Pods of worker and the TensorBoard"."""
+    numbers: dict[str, int] = {}
+    for user in listed:
+        numbers[_label(user.group)] = numbers.get(_label(user.group), 0) + user.group.replicas
+    return shown_list(
+        [
+            label if label.startswith("the ") else f"{number} Pod{'s' if number > 1 else ''} of {label}"
+            for label, number in numbers.items()
+        ]
+    )
+
+
+def _label(group: Group) -> str:
+    return group.role if group.doc.data["kind"] == "Pod" else "the TensorBoard"
+
+
+def unknown_claim(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A claim that the inventory does not have, or not in the namespace. Values: ``claim``, ``why``."""
+    job, known = subject.job, section(subject.job, "pvcs")
+    if not known:
+        return
+    where = namespace(job)
+    for claim, listed in users(job).items():
+        if claim not in known:
+            why = f"is not in the inventory, which has {shown_list(sorted(known), 6)}"
+        elif not is_for(entry(job, "pvcs", claim), where):
+            there = shown_list([str(one) for one in entry(job, "pvcs", claim)["namespaces"]], 6)
+            why = f'is in the namespaces {there}, not in "{where}"'
+        else:
+            continue
+        for user in listed:
+            yield Hit(user.path, {"claim": claim, "why": why}, doc=user.group.doc, group=user.group)
+
+
+def claim_of_several_jobs(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A claim for one node or Pod that another job, further up, mounts too.
+
+    Values: ``claim``, ``mode``, ``others``.
+    """
+    job = subject.job
+    for claim, listed in users(job).items():
+        modes = _modes(job, claim)
+        if not modes or not set(modes) <= {"ReadWriteOnce", "ReadWriteOncePod"}:
+            continue
+        before = _earlier(_mounts(subject.jobs).get((namespace(job), claim), []), job)
+        if before:
+            related: list[tuple[Doc, Path, str]] = [
+                (other.group.doc, other.path, f"{called(by)} mounts it") for by, other in before[:3]
+            ]
+            names = list(dict.fromkeys(called(by) for by, _ in before))
+            values = {"claim": claim, "mode": modes[0], "others": shown_list(names)}
+            user = listed[0]
+            yield Hit(user.path, values, related=related, doc=user.group.doc, group=user.group)
+
+
+def _earlier(mounts: list[tuple[Job, User]], job: Job) -> list[tuple[Job, User]]:
+    """The mounts of other jobs before the first one of ``job``."""
+    this = instance(job)
+    before: list[tuple[Job, User]] = []
+    for other, user in mounts:
+        if instance(other) == this:
+            break
+        before.append((other, user))
+    return before
+
+
+@for_all
+def _mounts(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[tuple[Job, User]]]:
+    """The first mount of each claim by each job, by namespace and claim."""
+    found: dict[tuple[str, str], list[tuple[Job, User]]] = {}
+    for job in jobs:
+        for claim, listed in users(job).items():
+            found.setdefault((namespace(job), claim), []).append((job, listed[0]))
+    return found
+
+
+def host_path_data(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A directory of the node in a job of several Pods. Values: ``path``, ``pods``."""
+    if pods(subject.job) < 2:
+        return
+    for number, volume in entries(mapping(subject.data, "spec"), "volumes"):
+        path = text(mapping(volume, "hostPath"), "path")
+        if path and not any(path == device or path.startswith(f"{device}/") for device in DEVICES):
+            yield Hit(
+                ("spec", "volumes", number, "hostPath", "path"), {"path": path, "pods": pods(subject.job)}
+            )
+
+
+OUTPUT = re.compile(
+    r"--(?:output[-_]dir|save[-_](?:dir|path|folder)|checkpoint[-_](?:dir|path)|ckpt[-_](?:dir|path)|out[-_]dir"
+    r"|default[-_]root[-_]dir)(?:=(.*))?"
+)
+
+
+def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Output written to a place that goes with the Pod. Values: ``path``, ``what`` is there."""
+    for path, at in options(subject.data, OUTPUT):
+        what = _goes_with_pod(subject, path) if path.startswith("/") else ""
+        if what:
+            yield Hit(at, {"path": path, "what": what})
+
+
+def _goes_with_pod(subject: Subject, path: str) -> str:
+    """What a path of a container is on, where that does not outlive the Pod; "" where it may."""
+    mounts = {
+        text(m, "mountPath").rstrip("/"): text(m, "name") for _, m in entries(subject.data, "volumeMounts")
+    }
+    above = [mount for mount in mounts if path == mount or path.startswith(f"{mount}/")]
+    if not above:
+        return "the file system of the container"
+    name = mounts[max(above, key=len)]
+    for _, volume in entries(mapping(subject.doc.data, "spec"), "volumes"):
+        if text(volume, "name") == name and "emptyDir" in volume:
+            return f'the emptyDir "{name}"'
+    return ""

@@ -1,0 +1,137 @@
+"""GPUs of containers: who has them, who sees them, and what they need beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.kubernetes.shape import entries, text
+from podplan.lint.checks._inventory import node_groups_with, section
+from podplan.lint.checks._resources import (
+    accelerators,
+    containers,
+    init_containers,
+    resources,
+    units,
+)
+from podplan.lint.checks._resources import place as place_of
+from podplan.lint.subject import Hit, Subject
+
+NO_GPU = {"", "void", "none"}
+# Which variable narrows the devices of which resources.
+VISIBLE: dict[str, tuple[str, ...]] = {
+    "CUDA_VISIBLE_DEVICES": ("nvidia.com/",),
+    "HIP_VISIBLE_DEVICES": ("amd.com/", "hygon.com/"),
+    "ROCR_VISIBLE_DEVICES": ("amd.com/", "hygon.com/"),
+    "ASCEND_RT_VISIBLE_DEVICES": ("huawei.com/",),
+}
+LAUNCHERS = {"launcher", "coordinator", "driver", "scheduler", "tensorboard"}
+
+
+def gpu_only_in_init_container(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """GPUs that only init containers have. Values: ``number``, ``resource``, ``container``."""
+    group = subject.group
+    if group is None or any(accelerators(c).number for _, c in containers(group)):
+        return
+    for path, container in init_containers(group):
+        has = accelerators(container)
+        if has.number and has.path is not None and container.get("restartPolicy") != "Always":
+            values = {"number": has.number, "resource": has.resource, "container": text(container, "name")}
+            yield Hit((*path, *has.path), values)
+
+
+def gpu_visible_without_request(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """NVIDIA_VISIBLE_DEVICES on a container without GPUs. Values: ``value``, ``container``."""
+    if accelerators(subject.data).number:
+        return
+    for number, variable in entries(subject.data, "env"):
+        value = variable.get("value")
+        if (
+            variable.get("name") == "NVIDIA_VISIBLE_DEVICES"
+            and isinstance(value, str)
+            and value not in NO_GPU
+        ):
+            yield Hit(("env", number, "value"), {"value": value, "container": text(subject.data, "name")})
+
+
+def visible_devices_count(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A literal list of visible devices that is not as long as the container has GPUs.
+
+    Values: ``name``, ``listed``, ``has``, ``resource``.
+    """
+    has = accelerators(subject.data)
+    if not has.number or has.path is None:
+        return
+    for number, variable in entries(subject.data, "env"):
+        name, value = text(variable, "name"), variable.get("value")
+        if not isinstance(value, str) or "$(" in value or not has.resource.startswith(VISIBLE.get(name, ())):
+            continue
+        listed = _listed(value)
+        if listed != has.number and value.strip().lower() != "all":
+            values = {"name": name, "listed": listed, "has": has.number, "resource": has.resource}
+            related = [(subject.doc, (*subject.base, *has.path), "the GPUs of the container")]
+            yield Hit(("env", number, "value"), values, related=related)
+
+
+def _listed(value: str) -> int:
+    """How many devices a list makes visible; what follows an invalid entry does not count."""
+    count = 0
+    for entry in (word.strip() for word in value.split(",")):
+        if not entry or entry.startswith("-"):
+            break
+        count += 1
+    return count
+
+
+def gpu_on_launcher(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """GPUs of a Pod that only starts or coordinates. Values: ``role``, ``number``, ``resource``."""
+    group = subject.group
+    others = {one.role for one in subject.job.pods} - LAUNCHERS
+    if group is None or group.role.lower() not in LAUNCHERS or not others:
+        return
+    for path, container in containers(group):
+        has = accelerators(container)
+        if has.number and has.path is not None:
+            values = {"role": group.role, "number": has.number, "resource": has.resource}
+            yield Hit((*path, *has.path), values)
+
+
+def gpu_without_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A container with GPUs that asks for no cpu or memory. Values: ``number``, ``lacks``."""
+    has = accelerators(subject.data)
+    lacks = [name for name in ("cpu", "memory") if units(subject.data, name) is None]
+    if has.number and has.path is not None and lacks:
+        yield Hit(has.path[:2], {"number": has.number, "lacks": " and no ".join(lacks)})
+
+
+def unknown_device(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A device that no node of the inventory has. Values: ``resource``, ``known``."""
+    group, job = subject.group, subject.job
+    classes = section(job, "hardware")
+    known = {
+        name
+        for one in classes.values()
+        if isinstance(one, dict)
+        for key in ("gpus", "resources")
+        for name in (one.get(key) or {})
+    }
+    if group is None or not (section(job, "nodes") or known):
+        return
+    for resource in resources(group):
+        if "/" not in resource or resource in known or any(node_groups_with(job, resource)):
+            continue
+        at = place_of(group, resource)
+        if at is not None:
+            yield Hit(at, {"resource": resource, "known": _known_devices(subject, known)}, on_key=True)
+
+
+def _known_devices(subject: Subject, known: set[str]) -> str:
+    nodes = section(subject.job, "nodes").values()
+    named = {
+        resource
+        for node in nodes
+        if isinstance(node, dict)
+        for resource in (node.get("allocatable") or {})
+        if "/" in resource
+    }
+    return ", ".join(sorted(known | named)) or "no devices"

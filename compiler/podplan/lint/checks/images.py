@@ -1,0 +1,88 @@
+"""Images: where they come from, and whether all replicas get the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._jobs import shown_list
+from podplan.lint.subject import Hit, Subject
+
+
+def image_not_allowed(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An image from elsewhere than the registries of the inventory. Values: ``image``, ``registries``."""
+    inventory = subject.job.inventory
+    listed = mapping(inventory.data, "spec").get("registries") if inventory is not None else None
+    if inventory is None or not isinstance(listed, list) or not listed:
+        return
+    allowed = [_registry(str(registry)) for registry in listed]
+    for path, image in _images(subject.data):
+        whole = _whole(image)
+        if not any(whole == one or whole.startswith((f"{one}/", f"{one}:", f"{one}@")) for one in allowed):
+            values = {"image": image, "registries": shown_list([str(one) for one in listed], 6)}
+            related = [(inventory, ("spec", "registries"), "the registries that are allowed")]
+            yield Hit(path, values, related=related)
+
+
+def _images(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The images of a Pod or TensorBoard with their paths."""
+    spec = mapping(data, "spec")
+    if text(spec, "image"):
+        yield ("spec", "image"), text(spec, "image")
+    for key in ("initContainers", "containers"):
+        for number, container in entries(spec, key):
+            if text(container, "image"):
+                yield ("spec", key, number, "image"), text(container, "image")
+
+
+def _registry(entry: str) -> str:
+    """A registry, or a path in one, as images with their registry begin."""
+    entry = entry.rstrip("/")
+    first = entry.partition("/")[0]
+    is_host = "." in first or ":" in first or first == "localhost"
+    return entry if is_host else f"docker.io/{entry}"
+
+
+def _whole(image: str) -> str:
+    """An image with its registry; without one it is on Docker Hub (https://docs.docker.com/reference/cli/docker/image/tag/)."""
+    image = image.rstrip("/")
+    first, slash, rest = image.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return f"docker.io/library/{rest}" if first == "docker.io" and rest and "/" not in rest else image
+    return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
+
+
+def moving_tag(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An image that may be another one on the next node. Values: ``image``, ``says``, ``pods``."""
+    image = text(subject.data, "image")
+    name = image.partition("@")[0].rpartition("/")[2]
+    tag = name.partition(":")[2]
+    number = _pods_with(subject, image)
+    if image and "@" not in image and tag in ("", *params["tags"]) and number >= params["pods"]:
+        says = f'the tag "{tag}"' if tag else 'no tag, which means "latest"'
+        yield Hit(("image",), {"image": image, "says": says, "pods": number})
+
+
+def always_pulled(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An image that many Pods ask the registry for at each start. Values: ``pods``."""
+    number = _pods_with(subject, text(subject.data, "image"))
+    if subject.data.get("imagePullPolicy") == "Always" and number >= params["pods"]:
+        yield Hit(("imagePullPolicy",), {"pods": number})
+
+
+def no_digest(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An image without a digest. Values: ``image``."""
+    image = text(subject.data, "image")
+    if image and "@" not in image:
+        yield Hit(("image",), {"image": image})
+
+
+def _pods_with(subject: Subject, image: str) -> int:
+    """How many Pods of the job run an image."""
+    return sum(
+        group.replicas
+        for group in subject.job.pods
+        if any(one == image for _, one in _images(group.doc.data))
+    )

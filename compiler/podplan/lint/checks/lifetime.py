@@ -1,0 +1,128 @@
+"""How a job grows, how long it lasts and what it leaves behind.
+
+Sources: t9k-semantics §1.1, §1.4, §5.1 and §5.3; lowering-anchors §4.1, rows 19 and 24.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import Any
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import mapping, texts
+from podplan.lint.checks._jobs import (
+    SSH_KINDS,
+    gpu_pods,
+    kind_of,
+    mode,
+    roles,
+    spec_of,
+    total,
+    training_pods,
+    written,
+)
+from podplan.lint.subject import Hit, Subject
+
+ELASTIC: Path = ("spec", "elastic")
+
+
+def elastic_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Bounds of an elastic job that contradict each other. Values: ``what``."""
+    elastic = mapping(spec_of(subject.job), "elastic")
+    if elastic.get("enabled") is not True:
+        return
+    least, most, expected = (elastic.get(f"{name}Replicas") for name in ("min", "max", "expected"))
+    if isinstance(least, int) and least < 1:
+        yield _bound("minReplicas", f"minReplicas is {least}, and a job has at least 1 replica")
+    if isinstance(least, int) and isinstance(most, int) and least > most:
+        yield _bound("minReplicas", f"minReplicas {least} is above maxReplicas {most}")
+    elif isinstance(expected, int):
+        if isinstance(least, int) and expected < least:
+            yield _bound("expectedReplicas", f"expectedReplicas {expected} is below minReplicas {least}")
+        elif isinstance(most, int) and expected > most:
+            yield _bound("expectedReplicas", f"expectedReplicas {expected} is above maxReplicas {most}")
+
+
+def _bound(field: str, what: str) -> Hit:
+    return Hit((*ELASTIC, field), {"what": what})
+
+
+def elastic_without_effect(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An elastic PyTorchTrainingJob whose replicas cannot change. Values: ``why``."""
+    spec = spec_of(subject.job)
+    torchrun = mapping(spec, "torchrunConfig")
+    if mapping(spec, "elastic").get("enabled") is not True:
+        return
+    if torchrun.get("enabled") is not True:
+        why = "torchrunConfig.enabled is not true, and without torchrun the section has no effect"
+        yield Hit((*ELASTIC, "enabled"), {"why": why})
+        return
+    at: Path = ("spec", "torchrunConfig", "extraOptions")
+    words = list(texts(torchrun, "extraOptions"))
+    for (number, word), (_, following) in zip_longest(words, words[1:], fillvalue=(0, "")):
+        option, equals, value = word.replace("_", "-").partition("=")
+        if option == "--rdzv-backend" and (value if equals else following) == "static":
+            why = "the rendezvous backend is static, which has a fixed number of nodes"
+            yield Hit((*at, number), {"why": why}, related=[(subject.doc, ELASTIC, "the elastic section")])
+
+
+def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Replicas that an elastic job does not have. Values: ``written``, ``expected``."""
+    spec = spec_of(subject.job)
+    expected = mapping(spec, "elastic").get("expectedReplicas")
+    torchrun = mapping(spec, "torchrunConfig").get("enabled") is True
+    if mapping(spec, "elastic").get("enabled") is not True or not isinstance(expected, int):
+        return
+    counted = [role for role in roles(subject.job) if isinstance(role.data.get("replicas"), int)]
+    number = sum(role.data["replicas"] for role in counted)
+    if counted and number != expected and (torchrun or kind_of(subject.job) == "DeepSpeedJob"):
+        related = [(subject.doc, (*ELASTIC, "expectedReplicas"), "what counts instead")]
+        values = {"written": number, "expected": expected}
+        yield Hit((*counted[0].path, "replicas"), values, related=related)
+
+
+def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Pods with GPUs that may go on running when the job has ended.
+
+    Values: ``pods``, ``gpus``, ``why`` they go on, ``field``: what to set, and ``value``: to what.
+    """
+    job, spec = subject.job, spec_of(subject.job)
+    if mode(job, "debug"):
+        return
+    left = [group for group in training_pods(job) if group in gpu_pods(job)]
+    number, together = total(left)
+    ssh = kind_of(job) in SSH_KINDS
+    if kind_of(job) == "ColossalAIJob":
+        at: Path = ("spec", "runPolicy", "cleanUpWorkers")
+        field, value, kept = "runPolicy.cleanUpWorkers", "true", number > 0
+        kept = kept and mapping(spec, "runPolicy").get("cleanUpWorkers") is not True
+    else:
+        within = () if kind_of(job) == "GenericJob" else ("runPolicy",)
+        section = mapping(spec, "runPolicy") if within else spec
+        at = ("spec", *within, "cleanUpPolicy")
+        field, value = ".".join((*within, "cleanUpPolicy")), "Unfinished"
+        kept = number > 1 and section.get("cleanUpPolicy", "None") == "None"
+    if kept:
+        why = (
+            "the workers run sshd, which does not end with the job"
+            if ssh
+            else "a replica that waits for one that failed is not ended with the job"
+        )
+        values = {"pods": number, "gpus": together, "why": why, "field": field, "value": value}
+        yield Hit(written(subject.data, *at), values)
+
+
+def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Debug mode with GPUs. Values: ``pods``, ``gpus``."""
+    number, together = total(gpu_pods(subject.job))
+    if mode(subject.job, "debug") and together:
+        yield Hit(("spec", "runMode", "debug", "enabled"), {"pods": number, "gpus": together})
+
+
+def no_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A job with GPUs that may run for ever. Values: ``gpus``."""
+    _, together = total(gpu_pods(subject.job))
+    deadline = mapping(spec_of(subject.job), "runPolicy").get("activeDeadlineSeconds")
+    if together and deadline is None and not mode(subject.job, "debug"):
+        yield Hit(written(subject.data, "spec", "runPolicy"), {"gpus": together})

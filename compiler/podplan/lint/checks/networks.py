@@ -1,0 +1,194 @@
+"""How Pods of a job reach each other: host network, service meshes, RDMA, and what NCCL is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks._inventory import entry
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, spec_of
+from podplan.lint.checks._resources import place as place_of
+from podplan.lint.checks._resources import resources
+from podplan.lint.checks._words import options, options_in
+from podplan.lint.subject import Hit, Subject
+
+RDMA = re.compile(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")
+EPHEMERAL = range(32768, 61000)
+INJECT = "sidecar.istio.io/inject"
+NETWORKS = "k8s.v1.cni.cncf.io/networks"
+OF_NODE = re.compile(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*")
+PORT = re.compile(r"--(?:master[-_]port|rdzv[-_]endpoint)(?:=(.*))?")
+PORT_IN_SHELL = re.compile(r"\s--(?:master[-_]port|rdzv[-_]endpoint)[= ](?:\S*:)?([0-9]+)(?=\s|$)")
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def host_network_ports(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Pods in the network of the node whose ports can clash there. Values: ``why``, ``pods``."""
+    group, job = subject.group, subject.job
+    spec = mapping(subject.data, "spec")
+    if group is None or spec.get("hostNetwork") is not True or job.cr is None:
+        return
+    if kind_of(job) in SSH_KINDS:
+        why = "the sshd of each Pod wants port 22, which the sshd of the node has"
+    elif pods(job) > 1 and not _apart(spec):
+        why = f"two of the {pods(job)} Pods on one node want the same ports, the one of the rendezvous first"
+    else:
+        return
+    yield Hit(("spec", "hostNetwork"), {"why": why, "pods": pods(job)})
+
+
+def _apart(spec: Mapping[str, Any]) -> bool:
+    """Whether Pods may not share a node: required anti-affinity by host name."""
+    against = mapping(mapping(spec, "affinity"), "podAntiAffinity")
+    required = entries(against, "requiredDuringSchedulingIgnoredDuringExecution")
+    return any(text(term, "topologyKey") == HOSTNAME for _, term in required)
+
+
+def host_network_dns(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A Pod in the network of the node that cannot resolve the names of Services.
+
+    Values: ``policy``, ``service``, one of the names that are not found.
+    """
+    group, job = subject.group, subject.job
+    spec = mapping(subject.data, "spec")
+    if group is None or spec.get("hostNetwork") is not True or pods(job) < 2:
+        return
+    services = [one for one in job.groups if one.doc.data["kind"] == "Service"]
+    policy = text(spec, "dnsPolicy") or "ClusterFirst"
+    if services and policy in ("ClusterFirst", "Default"):
+        at: Path = ("spec", "dnsPolicy" if "dnsPolicy" in spec else "hostNetwork")
+        yield Hit(at, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
+
+
+def ephemeral_port(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A rendezvous port among those that the kernel gives to outgoing connections. Values: ``port``."""
+    for number, variable in entries(subject.data, "env"):
+        if text(variable, "name") == "MASTER_PORT":
+            yield from _ephemeral(text(variable, "value"), ("env", number, "value"))
+    for value, path in options(subject.data, PORT):
+        yield from _ephemeral(value.rpartition(":")[2], path)
+    for key in ("command", "args"):
+        for number, line in texts(subject.data, key):
+            for found in PORT_IN_SHELL.finditer(line):
+                yield from _ephemeral(found[1], (key, number), _other_args(subject, found[1]))
+
+
+def _other_args(subject: Subject, port: str) -> Hit | None:
+    """A port where otherArgs of a DeepSpeedJob say it; the command of the Pod has it from there."""
+    cr = subject.job.cr
+    words = list(texts(mapping(spec_of(subject.job), "config"), "otherArgs"))
+    for value, number in options_in(words, PORT):
+        if value == port:
+            return Hit(("spec", "config", "otherArgs", number), {"port": port}, doc=cr)
+    return None
+
+
+def _ephemeral(value: str, path: Path, instead: Hit | None = None) -> Iterator[Hit]:
+    if value.isascii() and value.isdecimal() and len(value) < 6 and int(value) in EPHEMERAL:
+        yield instead or Hit(path, {"port": value})
+
+
+def mesh_sidecar(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Pods of a job that a service mesh puts a proxy into. Values: ``why``, ``pods``."""
+    group, job = subject.group, subject.job
+    if group is None or job.cr is None:
+        return
+    metadata = mapping(subject.data, "metadata")
+    for section in ("labels", "annotations"):
+        said = mapping(metadata, section).get(INJECT)
+        if said == "false":
+            return
+        if said == "true":
+            values = {"why": f"{section} of the template ask for it", "pods": pods(job)}
+            yield Hit(("metadata", section, INJECT), values)
+            return
+    where = namespace(job)
+    labels = mapping(entry(job, "namespaces", where), "labels")
+    label = "istio-injection=enabled" if labels.get("istio-injection") == "enabled" else ""
+    label = label or (f"istio.io/rev={labels['istio.io/rev']}" if labels.get("istio.io/rev") else "")
+    if label and job.inventory is not None:
+        key = label.partition("=")[0]
+        at: Path = ("spec", "namespaces", where, "labels", key)
+        values = {"why": f'the namespace "{where}" has the label {label}', "pods": pods(job)}
+        yield Hit(("metadata",), values, related=[(job.inventory, at, "the label of the namespace")])
+
+
+def rdma_without_ipc_lock(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A container with an RDMA device that may not lock memory. Values: ``resource``, ``container``."""
+    found = _rdma(subject.data)
+    if found is None or _privileged(subject.data) or "IPC_LOCK" in _added(subject.data):
+        return
+    resource, at = found
+    yield Hit(at, {"resource": resource, "container": text(subject.data, "name")}, on_key=True)
+
+
+def ipc_lock_without_root(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """IPC_LOCK for a process that does not run as root, which it then does not get. Values: ``user``."""
+    context = mapping(subject.data, "securityContext")
+    of_pod = mapping(mapping(subject.doc.data, "spec"), "securityContext")
+    user = context.get("runAsUser", of_pod.get("runAsUser"))
+    if "IPC_LOCK" in _added(subject.data) and isinstance(user, int) and user > 0:
+        added = mapping(context, "capabilities")["add"]
+        at: Path = ("securityContext", "capabilities", "add", added.index("IPC_LOCK"))
+        yield Hit(at, {"user": user})
+
+
+def nccl_ib_disabled(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """NCCL told not to use the RDMA device that the container has. Values: ``resource``."""
+    found = _rdma(subject.data)
+    for number, variable in entries(subject.data, "env"):
+        if found is not None and text(variable, "name") == "NCCL_IB_DISABLE" and variable.get("value") == "1":
+            related = [(subject.doc, (*subject.base, *found[1]), "the device")]
+            yield Hit(("env", number, "value"), {"resource": found[0]}, related=related)
+
+
+def interface_of_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """NCCL or Gloo told to use an interface of the node by a Pod with a network of its own.
+
+    Values: ``name``, ``value``.
+    """
+    data = subject.doc.data
+    if mapping(data, "spec").get("hostNetwork") is True or subject.job.cr is None:
+        return
+    if NETWORKS in mapping(mapping(data, "metadata"), "annotations"):
+        return
+    for number, variable in entries(subject.data, "env"):
+        name, value = text(variable, "name"), text(variable, "value")
+        if name not in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME") or value.startswith("^"):
+            continue
+        names = [one.strip() for one in value.removeprefix("=").split(",")]
+        if names and all(OF_NODE.fullmatch(one) for one in names):
+            yield Hit(("env", number, "value"), {"name": name, "value": value})
+
+
+def rdma_on_single_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An RDMA device in a job of one Pod. Values: ``resource``."""
+    group = subject.group
+    if group is None or pods(subject.job) != 1:
+        return
+    for resource in resources(group):
+        at = place_of(group, resource)
+        if RDMA.fullmatch(resource) and at is not None:
+            yield Hit(at, {"resource": resource}, on_key=True)
+
+
+def _rdma(container: Mapping[str, Any]) -> tuple[str, Path] | None:
+    """An RDMA device of a container and its place below it."""
+    listed = mapping(container, "resources")
+    for section in ("limits", "requests"):
+        for resource, amount in mapping(listed, section).items():
+            if RDMA.fullmatch(resource) and amount not in (0, "0"):
+                return resource, ("resources", section, resource)
+    return None
+
+
+def _privileged(container: Mapping[str, Any]) -> bool:
+    return mapping(container, "securityContext").get("privileged") is True
+
+
+def _added(container: Mapping[str, Any]) -> set[str]:
+    capabilities = mapping(mapping(container, "securityContext"), "capabilities")
+    return {name for _, name in texts(capabilities, "add")}

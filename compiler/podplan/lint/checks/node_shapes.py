@@ -1,0 +1,156 @@
+"""Pods against the nodes of the inventory: whether one fits, and what it leaves of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.groups import Group
+from podplan.kubernetes import quantities
+from podplan.kubernetes.shape import mapping
+from podplan.lint.checks._inventory import allocatable, eligible, entry, node_groups_with
+from podplan.lint.checks._jobs import gpu_place, gpus
+from podplan.lint.checks._resources import accelerators, containers, effective, place, resources, shown
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.provenance import Doc, Path
+
+
+def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A Pod that asks for more of something than the largest node that may run it has.
+
+    Values: ``resource``, ``needs``, ``most``, ``node``. What no node of the inventory has is left to
+    unknown-device.
+    """
+    group, job = subject.group, subject.job
+    if group is None:
+        return
+    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
+    for resource in resources(group):
+        known = [
+            (amount, name) for name in allowed if (amount := allocatable(job, name, resource)) is not None
+        ]
+        most, node = max(known, default=(0, ""))
+        needs, at = effective(group, resource), place(group, resource)
+        if len(known) == len(allowed) and 0 < most < needs and at is not None:
+            values = {
+                "resource": resource,
+                "needs": shown(needs, resource),
+                "most": shown(most, resource),
+                "node": node,
+            }
+            yield Hit(at, values, related=_node(job, node, resource))
+
+
+def no_node_admits(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A Pod that no node of the inventory with its GPUs may run: labels, affinity or taints keep it away.
+
+    Values: ``resource``, ``obstacle``.
+    """
+    group, job = subject.group, subject.job
+    if group is None:
+        return
+    resource = _gpu_resource(group)
+    having = {name for name, _ in node_groups_with(job, resource)}
+    allowed, obstacle = eligible(_only(job, having), mapping(group.doc.data, "spec"))
+    at = gpu_place(group)
+    if having and not allowed and at is not None:
+        yield Hit(at, {"resource": resource, "obstacle": obstacle})
+
+
+def _only(job: Job, names: set[str]) -> Job:
+    """The job with an inventory that has some of the node groups only."""
+    assert job.inventory is not None
+    data = job.inventory.data
+    spec = mapping(data, "spec")
+    nodes = {name: group for name, group in mapping(spec, "nodes").items() if name in names}
+    return job._replace(inventory=Doc(job.inventory.name, {**data, "spec": {**spec, "nodes": nodes}}))
+
+
+def _gpu_resource(group: Group) -> str:
+    found = (accelerators(container) for _, container in containers(group))
+    return next((has.resource for has in found if has.number), "")
+
+
+def gpu_fragments_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """GPUs of a Pod that do not divide those of a node. Values: ``gpus``, ``on_node``, ``node``, ``left``."""
+    for group, node, on_node in _on_nodes(subject):
+        has = gpus(group)
+        at = gpu_place(group)
+        if at is not None and has < on_node and on_node % has:
+            values = {"gpus": has, "on_node": on_node, "node": node, "left": on_node % has}
+            yield Hit(at, values, related=_node(subject.job, node, _gpu_resource(group)))
+
+
+def gpu_share_exceeded(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A Pod with some of the GPUs of a node that takes more than their share of its cpu or memory.
+
+    Values: ``resource``, ``needs``, ``share``, ``gpus``, ``on_node``, ``node``, ``idle``: the GPUs of a node
+    that nobody can use beside such Pods.
+    """
+    for group, node, on_node in _on_nodes(subject):
+        has = gpus(group)
+        for resource in ("cpu", "memory"):
+            whole, needs = allocatable(subject.job, node, resource), effective(group, resource)
+            at = place(group, resource)
+            if not whole or at is None or has >= on_node or needs > whole:
+                continue
+            fit = whole // needs if needs else on_node
+            idle = on_node - fit * has
+            if needs * on_node > whole * has and idle > on_node % has:
+                values = {
+                    "resource": resource,
+                    "needs": shown(needs, resource),
+                    "share": shown(whole * has // on_node, resource),
+                    "gpus": has,
+                    "on_node": on_node,
+                    "node": node,
+                    "idle": idle,
+                }
+                yield Hit(at, values, related=_node(subject.job, node, resource))
+
+
+def replicas_beyond_nodes(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """More Pods of a type that run together than all nodes hold, even when they are empty.
+
+    Values: ``pods``, ``room``, ``resource``.
+    """
+    group, job = subject.group, subject.job
+    if group is None or group.replicas < 2:
+        return
+    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
+    room = 0
+    for name in allowed:
+        count = entry(job, "nodes", name).get("count")
+        each = [
+            amount // needs
+            for resource in resources(group)
+            if (needs := effective(group, resource))
+            and (amount := allocatable(job, name, resource)) is not None
+        ]
+        if not isinstance(count, int) or not each:
+            return
+        room += count * min(each)
+    at = gpu_place(group)
+    together = sum(one.replicas for one in job.pods if one.role == group.role)
+    if room and at is not None and together > room:
+        yield Hit(at, {"pods": together, "role": group.role, "room": room})
+
+
+def _on_nodes(subject: Subject) -> Iterator[tuple[Group, str, int]]:
+    """The Pod with the node group that suits it best, by name and number of GPUs."""
+    group, job = subject.group, subject.job
+    if group is None or not gpus(group):
+        return
+    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
+    sizes = {name: amount // quantities.ONE for name, amount in node_groups_with(job, _gpu_resource(group))}
+    fitting = {name: size for name, size in sizes.items() if name in allowed and size >= gpus(group)}
+    if fitting:
+        # The group with least left over is where a good scheduler puts it.
+        name = min(fitting, key=lambda one: (fitting[one] % gpus(group), fitting[one]))
+        yield group, name, fitting[name]
+
+
+def _node(job: Job, node: str, resource: str) -> list[tuple[Doc, Path, str]]:
+    if job.inventory is None:
+        return []
+    return [(job.inventory, ("spec", "nodes", node, "allocatable", resource), "what a node has of it")]

@@ -1,0 +1,103 @@
+"""Secrets, ConfigMaps and namespaces that a job names, against the inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._inventory import entry, is_for, section
+from podplan.lint.checks._jobs import namespace, shown_list, written
+from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.subject import Hit, Job, Subject
+
+SECTIONS = {"Secret": "secrets", "ConfigMap": "configMaps"}
+
+
+class Reference(NamedTuple):
+    """A place that names a Secret or ConfigMap, and a key of it if it does."""
+
+    kind: str
+    name: str
+    path: Path
+    key: str = ""
+    key_path: Path = ()
+
+
+def unknown_reference(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A Secret or ConfigMap, or a key of one, that the inventory does not have.
+
+    Values: ``kind``, ``name``, ``why``. What the job brings with itself is known.
+    """
+    group, job = subject.group, subject.job
+    if group is None:
+        return
+    own = {(one.doc.data["kind"], one.doc.data["metadata"]["name"]) for one in job.groups}
+    for reference in _references(group):
+        known = section(job, SECTIONS[reference.kind])
+        if known and (reference.kind, reference.name) not in own:
+            why, at = _fault(job, reference, known)
+            if why:
+                yield Hit(at, {"kind": reference.kind, "name": reference.name, "why": why})
+
+
+def _fault(job: Job, reference: Reference, known: Mapping[str, Any]) -> tuple[str, Path]:
+    of, name, where = SECTIONS[reference.kind], reference.name, namespace(job)
+    found = entry(job, of, name)
+    keys = found.get("keys")
+    if name not in known:
+        return f"is not in the inventory, which has {shown_list(sorted(known), 6)}", reference.path
+    if not is_for(found, where):
+        there = shown_list([str(one) for one in found["namespaces"]], 6)
+        return f'is in the namespaces {there}, not in "{where}"', reference.path
+    if reference.key and isinstance(keys, list) and reference.key not in keys:
+        listed = shown_list([str(key) for key in keys], 6) or "none"
+        return f'has no key "{reference.key}"; its keys: {listed}', reference.key_path
+    return "", ()
+
+
+def _references(group: Group) -> Iterator[Reference]:
+    for path, container in (*containers(group), *init_containers(group)):
+        for number, variable in entries(container, "env"):
+            source = mapping(variable, "valueFrom")
+            for field, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
+                at = (*path, "env", number, "valueFrom", field)
+                yield from _keyed(mapping(source, field), kind, at)
+        for number, source in entries(container, "envFrom"):
+            for field, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
+                yield from _keyed(mapping(source, field), kind, (*path, "envFrom", number, field))
+    for number, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
+        at = ("spec", "volumes", number)
+        yield from _of_volume(volume, at)
+        for index, source in entries(mapping(volume, "projected"), "sources"):
+            for field, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
+                yield from _keyed(mapping(source, field), kind, (*at, "projected", "sources", index, field))
+
+
+def _keyed(source: Mapping[str, Any], kind: str, path: Path) -> Iterator[Reference]:
+    name = text(source, "name")
+    if not name or source.get("optional") is True:
+        return
+    items = list(entries(source, "items"))
+    if not items:
+        yield Reference(kind, name, (*path, "name"), text(source, "key"), (*path, "key"))
+    for number, item in items:
+        yield Reference(kind, name, (*path, "name"), text(item, "key"), (*path, "items", number, "key"))
+
+
+def _of_volume(volume: Mapping[str, Any], path: Path) -> Iterator[Reference]:
+    yield from _keyed(mapping(volume, "configMap"), "ConfigMap", (*path, "configMap"))
+    secret = mapping(volume, "secret")
+    named = {**secret, "name": secret.get("secretName")}
+    for reference in _keyed(named, "Secret", (*path, "secret")):
+        yield reference._replace(path=(*path, "secret", "secretName"))
+
+
+def unknown_namespace(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A namespace that the inventory does not have. Values: ``namespace``, ``known``."""
+    where, known = namespace(subject.job), section(subject.job, "namespaces")
+    if where and known and where not in known:
+        at = written(subject.data, "metadata", "namespace")
+        yield Hit(at, {"namespace": where, "known": shown_list(sorted(known), 6)})

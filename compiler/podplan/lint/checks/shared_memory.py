@@ -1,0 +1,133 @@
+"""/dev/shm of training containers: that it is there, and that its size fits the memory of the Pod.
+
+A container has 64 MiB at /dev/shm unless an emptyDir in memory is mounted there, and what lies in such an
+emptyDir counts as memory of the Pod (https://kubernetes.io/docs/concepts/storage/volumes/#emptydir).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes import quantities
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._resources import accelerators, containers, shown, training
+from podplan.lint.checks._resources import entries as resource_entries
+from podplan.lint.checks._words import options
+from podplan.lint.subject import Hit, Subject
+
+SHM = "/dev/shm"
+LOADERS = re.compile(
+    r"--(?:num[-_]workers|dataloader[-_]num[-_]workers|data[-_]workers|workers|loader[-_]workers)(?:=(\d+))?"
+)
+
+
+class Mounted(NamedTuple):
+    """The volume at /dev/shm of a container: where it is in the Pod, and its data."""
+
+    path: Path
+    volume: Mapping[str, Any]
+
+    @property
+    def in_memory(self) -> bool:
+        return mapping(self.volume, "emptyDir").get("medium") == "Memory"
+
+    @property
+    def limit(self) -> int | None:
+        return quantities.parse(mapping(self.volume, "emptyDir").get("sizeLimit"))
+
+
+def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A training container that shares memory between processes and has only the default /dev/shm.
+
+    Values: ``why`` it needs more, and ``has``, what it has instead.
+    """
+    group = subject.group
+    found = training(group) if group is not None else None
+    if group is None or found is None or mapping(group.doc.data, "spec").get("hostIPC") is True:
+        return
+    path, container = found
+    mounted = _mounted(group, container)
+    if mounted is not None and (mounted.in_memory or "emptyDir" not in mounted.volume):
+        return
+    why = _why(container)
+    others = [text(c, "name") for p, c in containers(group) if p != path and _mounted(group, c) is not None]
+    if not why and not others:
+        return
+    if mounted is not None:
+        at, has = (*mounted.path, "emptyDir"), "an emptyDir on the disk of the node"
+    else:
+        at = path
+        has = f"the 64Mi of the container runtime; only {others[0]} has a volume there" if others else ""
+    yield Hit(at, {"why": why or "trains", "has": has or "the 64Mi of the container runtime"})
+
+
+def _why(container: Mapping[str, Any]) -> str:
+    """What a container does that needs shared memory, or ""."""
+    has = accelerators(container)
+    if has.number > 1:
+        return f"has {has.number} GPUs"
+    for number, _ in options(container, LOADERS):
+        if number.isascii() and number.isdecimal() and number.strip("0"):
+            return f"loads data with {number} process{'es' if number != '1' else ''}"
+    return ""
+
+
+def _mounted(group: Group, container: Mapping[str, Any]) -> Mounted | None:
+    """The volume that a container has at /dev/shm."""
+    for _, mount in entries(container, "volumeMounts"):
+        if text(mount, "mountPath").rstrip("/") == SHM:
+            for number, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
+                if text(volume, "name") == text(mount, "name"):
+                    return Mounted(("spec", "volumes", number), volume)
+    return None
+
+
+def _sized(subject: Subject) -> Iterator[tuple[Group, Mounted, int | None, Path]]:
+    """The volume in memory at /dev/shm, the memory limit of the Pod (None for none) and its place."""
+    group = subject.group
+    found = training(group) if group is not None else None
+    if group is None or found is None:
+        return
+    mounted = _mounted(group, found[1])
+    if mounted is None or not mounted.in_memory:
+        return
+    limits = [quantities.parse(resource_entries(c, "limits").get("memory")) for _, c in containers(group)]
+    whole = sum(limit or 0 for limit in limits) if None not in limits else None
+    yield group, mounted, whole, (*found[0], "resources", "limits", "memory")
+
+
+def shm_over_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A size of /dev/shm beyond the memory limit. Values: ``size``, ``memory``."""
+    for group, mounted, memory, limit in _sized(subject):
+        if memory is not None and mounted.limit is not None and mounted.limit > memory:
+            yield _hit(group, mounted, memory, limit)
+
+
+def shm_large_share(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A size of /dev/shm above ``params["percent"]`` of the memory limit. Values: ``size``, ``memory``."""
+    for group, mounted, memory, limit in _sized(subject):
+        size = mounted.limit
+        if (
+            memory is not None
+            and size is not None
+            and memory * params["percent"] < size * 100 <= memory * 100
+        ):
+            yield _hit(group, mounted, memory, limit)
+
+
+def shm_unbounded(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A volume in memory that nothing bounds, neither a size of its own nor a limit of the Pod."""
+    for _, mounted, memory, _ in _sized(subject):
+        if memory is None and mounted.limit is None:
+            yield Hit((*mounted.path, "emptyDir"), {"volume": text(mounted.volume, "name")})
+
+
+def _hit(group: Group, mounted: Mounted, memory: int, limit: Path) -> Hit:
+    values = {"size": shown(mounted.limit or 0, "memory"), "memory": shown(memory, "memory")}
+    return Hit(
+        (*mounted.path, "emptyDir", "sizeLimit"), values, related=[(group.doc, limit, "the memory limit")]
+    )
