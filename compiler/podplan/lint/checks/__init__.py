@@ -97,6 +97,14 @@ CHECKS: dict[str, str] = {
     "nothing-to-run": "without_effect",
     "section-without-effect": "without_effect",
     "run-mode-conflict": "without_effect",
+    "unused-param": "params",
+    "value-equals-default": "params",
+    "value-shadowed": "params",
+    "equals-inherited": "overrides",
+    "override-changes-nothing": "overrides",
+    "override-for-field": "overrides",
+    "secret-literal": "plain_values",
+    "ambiguous-unit": "plain_values",
 }
 
 
