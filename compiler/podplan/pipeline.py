@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from podplan import kinds, kubernetes
-from podplan.findings import Problem
+from podplan.findings import Path, Problem
 from podplan.groups import Group, Options
 from podplan.lint.policy import Policy
 from podplan.lint.seen import Seen
 from podplan.lint.terms import Terms
-from podplan.provenance import Doc
-from podplan.pruning import pruned
+from podplan.provenance import Doc, trace
+from podplan.pruning import UNKNOWN, pruned
 from podplan.reading import Reader
 from podplan.reading.documents import Item
 from podplan.schema import check_against, check_cr, known_but_not_lowered
@@ -119,8 +119,25 @@ def lower(plan: Plan, settings: Settings) -> Plan:
     if not checked.lowerable:
         return plan._replace(seen=seen)
     groups = tuple(kinds.lower_cr(pruned(cr, checked.problems), settings.options))
-    below = (one for group in groups for one in check_object(group.doc, settings, group))
+    dropped_from = {problem.path[:-1] for problem in checked.problems if problem.rule in UNKNOWN}
+    below = (
+        one
+        for group in groups
+        for one in check_object(group.doc, settings, group)
+        if not (dropped_from and _lacks_what_was_dropped(one, dropped_from))
+    )
     return plan._replace(groups=groups, seen=(*seen, *below), lowered=True)
+
+
+def _lacks_what_was_dropped(seen: Seen, dropped_from: set[Path]) -> bool:
+    """Whether a field is missing in a map of the CR of which the API server dropped an unknown one.
+
+    What the CR itself lacks there is told of the CR.
+    """
+    if seen.problem.rule != "SCHEMA003":
+        return False
+    way = trace(seen.doc, seen.problem.path)
+    return len(way) > 1 and way[1].path in dropped_from
 
 
 def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> Iterator[Seen]:

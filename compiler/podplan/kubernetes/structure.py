@@ -58,9 +58,15 @@ def explain(schema: Schema, value: object, version: str, path: Path = ()) -> Ite
 def _mapping(schema: Schema, value: dict[str, Any], version: str, path: Path) -> Iterator[Problem]:
     fields = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
-    for name in schema.get("required", ()):
-        if name not in value:
-            yield missing(name, path)
+    absent = [name for name in schema.get("required", ()) if name not in value]
+    if absent and others is False:
+        # A field under another name is not told as missing too.
+        slips = {
+            meant_field(key, list(fields)) for key in value if isinstance(key, str) and key not in fields
+        }
+        absent = [name for name in absent if name not in slips]
+    for name in absent:
+        yield missing(name, path)
     for key, inner in value.items():
         if not isinstance(key, str):
             yield Problem("SCHEMA002", f"key {names.shown(key)} must be a string", (*path, key), on_key=True)
@@ -162,13 +168,20 @@ def missing(name: str, path: Path) -> Problem:
 def unknown_field(key: str, fields: list[str], path: Path) -> Problem:
     """``key`` is none of ``fields``: the nearest of them, or all, for the reader."""
     at = (*path, key)
-    near = nearest(key, fields)
+    near = meant_field(key, fields)
     message = f"unknown field {names.shown(key)}"
     if near:
         return Problem("SCHEMA001", f'{message}; did you mean "{near}"?', at, on_key=True)
     where = label(path) if path else "this place"
     help = f"the fields of {where} are: {', '.join(sorted(fields))}" if fields else ""
     return Problem("SCHEMA001", message, at, on_key=True, help=help)
+
+
+def meant_field(key: str, fields: list[str]) -> str:
+    """The field that the unknown ``key`` was probably meant to be, or "": a slip, or its last word alone."""
+    ending = key[:1].upper() + key[1:]
+    longer = [field for field in fields if field.endswith(ending)]
+    return nearest(key, fields) or (longer[0] if len(longer) == 1 else "")
 
 
 def not_allowed(value: object, allowed: list[str], path: Path) -> Problem:

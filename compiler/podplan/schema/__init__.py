@@ -267,7 +267,14 @@ def _check_part(
         problem.rule == "SCHEMA002" or (problem.rule == "SCHEMA003" and problem.path in ((), ("spec",)))
         for problem in found
     )
+    if definition == "PodTemplateSpec" or (definition == _PARTIAL_TEMPLATE and not partial):
+        sound = sound and _written_containers(value)
     return [_below(path, problem) for problem in found], sound
+
+
+def _written_containers(template: dict[str, Any]) -> bool:
+    spec = template.get("spec")
+    return isinstance(spec, dict) and spec.get("containers") is not None
 
 
 def _definition(name: str, k8s_version: str) -> dict[str, Any]:

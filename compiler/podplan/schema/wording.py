@@ -15,8 +15,8 @@ from podplan.kubernetes.names import shown
 from podplan.kubernetes.structure import (
     called_type,
     label,
+    meant_field,
     missing,
-    nearest,
     not_allowed,
     out_of_range,
     unknown_field,
@@ -189,7 +189,7 @@ def _unknown_fields(fault: Fault, kind: str) -> Iterator[_Told]:
     for name in fault.value[:MOST_TOLD]:
         problem = unknown_field(name, known, fault.path)
         old = old_field(kind, problem.path)
-        covers = old.covers if old else nearest(name, known)
+        covers = old.covers if old else meant_field(name, known)
         yield _Told(_renamed(problem, kind), accounts_for=(*fault.path, covers) if covers else None)
 
 
