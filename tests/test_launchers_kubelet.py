@@ -91,4 +91,4 @@ def test_a_variable_that_doubles_ends() -> None:
     assert environment({"env": env})["A"] is None
     expand("$(" * 100_000, {})
     expand("$(A" * 100_000 + ")", {})
-    assert time.process_time() - before < 3
+    assert time.process_time() - before < 10

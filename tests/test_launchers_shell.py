@@ -51,7 +51,7 @@ LINES = [
     "~ ~/x a~ X=~/y '~'",
     "a{1..3} {c..a} {01..10..4} {3..1} {-1..1}",
     "{a,b}{c,d} {a{b,c},d} {a} {} {a,} {,} x{,y}",
-    "{a,b {a,b}} {{a,b} a}b{c,d}",
+    "{a,b {a,b}} {{a,b} a}b{c,d} 1{},} {},} {}{a,b} {a..} {x},y}",
     "$G {$A,b} {'a,b',c} ${A}{1,2}",
     "$'tab\\tend\\x41\\101\\u00e9' $\"x $A\"",
     "a\\\nb c \\\n d",
@@ -277,7 +277,7 @@ def test_time_grows_with_the_length_only(unit: str) -> None:
     text = unit * (MAX_ARGUMENT // len(unit))
     before = time.process_time()
     script(text, {"a": "x y " * 1000})
-    assert time.process_time() - before < 3
+    assert time.process_time() - before < 10
 
 
 def test_a_string_too_long_for_linux() -> None:

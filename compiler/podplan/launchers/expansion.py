@@ -179,7 +179,7 @@ def _braced(pieces: tuple[Piece, ...]) -> Iterator[Sequence[Piece] | None]:
 def _alternatives(atoms: Sequence[Atom]) -> list[list[Atom]] | None:
     """Every way through the braces, in the order of bash; None where there are more than MAX_BRACED."""
     for start, atom in enumerate(atoms):
-        if atom != "{":
+        if atom != "{" or (start == 0 and list(atoms[1:2]) == ["}"]):
             continue
         parts, end = _between(atoms, start)
         if end < 0:
@@ -199,20 +199,23 @@ def _alternatives(atoms: Sequence[Atom]) -> list[list[Atom]] | None:
 
 
 def _between(atoms: Sequence[Atom], start: int) -> tuple[list[Sequence[Atom]], int]:
-    """What the commas divide between the brace at ``start`` and the one that closes it, and where that is."""
+    """What the commas divide between the brace at ``start`` and the one that closes it, and where that is.
+
+    As in bash, a brace closes only behind a comma or two dots; before one it is text.
+    """
     parts: list[Sequence[Atom]] = []
-    depth, begin = 0, start + 1
-    for at in range(start, len(atoms)):
+    depth, begin, divided = 0, start + 1, False
+    for at in range(start + 1, len(atoms)):
         atom = atoms[at]
-        if atom == "{":
-            depth += 1
-        elif atom == "}":
-            depth -= 1
-            if depth == 0:
-                return [*parts, atoms[begin:at]], at
-        elif atom == "," and depth == 1:
+        if atom == "}" and depth == 0 and divided:
+            return [*parts, atoms[begin:at]], at
+        if atom in ("{", "}"):
+            depth = max(0, depth + (1 if atom == "{" else -1))
+        elif depth == 0 and atom == ",":
             parts.append(atoms[begin:at])
-            begin = at + 1
+            begin, divided = at + 1, True
+        elif depth == 0 and list(atoms[at : at + 2]) == [".", "."] and list(atoms[at + 2 : at + 3]) != ["}"]:
+            divided = True
     return [], -1
 
 
