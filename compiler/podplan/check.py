@@ -113,6 +113,7 @@ def summarised(
     for source in found:
         if isinstance(source, Source):
             run.texts[source.file] = source.text
+            run.silences.open(source)
             if mentions_ours(source.text):
                 run.findings += [_fault(source, fault) for fault in source.faults]
     for _, group in groupby(made, key=lambda plan: id(plan.item)):

@@ -7,6 +7,7 @@ of the value there: with another value it is new.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ DEFAULT_FILE = "podplan-baseline.json"
 FORMAT = 1
 _OBJECT = ("apiVersion", "kind", "namespace", "name")
 _DIGITS = 16
+_QUOTED = re.compile(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
 class Entry(NamedTuple):
@@ -56,7 +58,7 @@ def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
         value = _hash("".join(line).strip())
     else:
         secret = isinstance(found.document, dict) and found.document.get("kind") == "Secret"
-        value = "" if secret else _hash(_told(_at(found.document, where.path)))
+        value = "" if secret else _hash(_told(_at(found.document, where.path), found.message))
     return Entry(
         found.rule,
         tuple(_text(named.get(part)) for part in _OBJECT) if named is not None else None,
@@ -184,13 +186,12 @@ def _order(one: Entry) -> tuple[object, ...]:
     return (one.file, named, one.path, one.rule, one.level, one.value)
 
 
-def _told(value: Any) -> Any:
-    """What of a value counts: all of it, but of a mapping with lists or mappings in it only that it is one.
+def _told(value: Any, message: str) -> Any:
+    """What of a value counts: all of it, but of a mapping only the names and numbers in the message.
 
-    A finding about what a mapping lacks would be new with every change of something else in there.
+    Most findings about a mapping say what it lacks; else each change of something else in it made them new.
     """
-    deep = isinstance(value, dict) and any(isinstance(below, dict | list) for below in value.values())
-    return "a mapping" if deep else value
+    return _QUOTED.findall(message) if isinstance(value, dict) else value
 
 
 def _at(data: Any, path: Path) -> Any:
