@@ -73,6 +73,10 @@ def check_cr(data: Any, k8s_version: str) -> Checked:
     name = f"{kind}.{dialect}" if dialect else kind
     own, faults = _judged(name, kind, {**data, "apiVersion": API_VERSION, "kind": kind}, drop_nulls=True)
     parts, whole = _check_parts(name, kind, data, k8s_version)
+    if dialect == "launcher":
+        from podplan.schema.launcher import image_problems
+
+        own += image_problems(data["spec"])
     lowerable = whole and not misnamed and kind in _KINDS and not any(map(_blocks_lowering, faults))
     return Checked([*misnamed, *own, *parts], lowerable, kind, dialect)
 

@@ -40,8 +40,11 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
         _ssh.keys_mount(colossal, keys_at),
         _ssh.file_mount(colossal, _ssh.HOSTFILE, facts.COLOSSALAI_HOSTFILE_PATH),
     ]
-    own = launcher_container(colossal, training, _training_container(colossal, training.workers), mounts)
-    made = at((training.place, facts.COLOSSALAI_LAUNCHER), launched(own, launching))
+    worker = _training_container(colossal, training.workers)
+    own = launcher_container(colossal, training, worker, mounts)
+    # A launcher that nobody wrote lacks what the worker lacks.
+    place = training.place if training.place.exists or "image" in own else worker
+    made = at((place, facts.COLOSSALAI_LAUNCHER), launched(own, launching))
     containers: list[Cursor | Marked] = [*role.template.get("spec", "containers").entries()]
     containers[training.position : training.position + 1] = [made]
     spec = pod_spec(
