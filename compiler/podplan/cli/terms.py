@@ -73,8 +73,13 @@ def terms_of(
 
 
 def _known(found: Mapping[str, Setting]) -> tuple[Policy, ...]:
+    """All policies there are, as the Pod Security Standard in force has them. Raises RequestError."""
     from podplan.lint.catalogue import ours
 
+    if found["policies"].value:
+        raise RequestError(
+            f"{found['policies'].source}: policies: this version reads no policies but its own"
+        )
     standard = found["pss"].value
     return raised(ours(), standard) if standard else ours()
 

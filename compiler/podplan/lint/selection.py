@@ -20,7 +20,8 @@ class Selection(NamedTuple):
     """What is asked for: ``select`` replaces the preset, ``extend_select`` adds, ``ignore`` takes away.
 
     Each is codes, names or prefixes of codes (SEC, DIST0); ALL is every rule. ``severities`` gives rules
-    another severity. Rules that are ``mandatory`` are on whatever the others say.
+    another severity. Rules that are ``mandatory`` are on whatever the others say. What a selection does not
+    speak of, the ``wider`` one decides.
     """
 
     preset: str = "default"
@@ -30,6 +31,12 @@ class Selection(NamedTuple):
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = {}
     mandatory: tuple[str, ...] = ()
+    wider: Selection | None = None
+
+    @property
+    def selects(self) -> bool:
+        """Whether the preset is replaced, here or in a wider place."""
+        return bool(self.select) or (self.wider is not None and self.wider.selects)
 
 
 class Ruling(NamedTuple):
@@ -63,7 +70,7 @@ def selected(policies: Iterable[Policy], selection: Selection) -> list[Policy]:
     return [
         policy._replace(rule=_graded(policy.rule, selection))
         for policy in policies
-        if _is_on(policy.rule, selection, not selection.select and _is_in_preset(policy, selection))
+        if _is_on(policy.rule, selection, not selection.selects and _is_in_preset(policy, selection))
     ]
 
 
@@ -94,7 +101,7 @@ def _changes(selection: Selection) -> dict[str, Severity | None]:
     changes: dict[str, Severity | None] = {}
     for rule in RULES.values():
         # What select leaves out is silent, but for the errors: they keep a document from being checked.
-        by_default = not selection.select or rule.severity is Severity.ERROR
+        by_default = not selection.selects or rule.severity is Severity.ERROR
         if rule.code not in UNSILENCED and not _is_on(rule, selection, by_default):
             changes[rule.code] = None
         elif (now := _graded(rule, selection).severity) is not rule.severity:
@@ -113,9 +120,11 @@ def _is_on(rule: Rule, selection: Selection, by_default: bool) -> bool:
         return True
     chosen = _longest(rule, (*selection.select, *selection.extend_select))
     left_out = _longest(rule, selection.ignore)
-    if chosen > left_out:
-        return True
-    return by_default and left_out == -1
+    if max(chosen, left_out) > -1:
+        return chosen > left_out
+    if selection.select or selection.wider is None:
+        return by_default
+    return _is_on(rule, selection.wider, by_default)
 
 
 def _longest(rule: Rule, texts: Collection[str]) -> int:
@@ -155,21 +164,14 @@ def meant(text: str, rules: Iterable[Rule]) -> str:
 
 
 def with_changes(selection: Selection, changes: Mapping[str, Any]) -> Selection:
-    """A selection with the settings of a narrower place laid over: some replace, some add.
-
-    ``preset``, ``preview`` and ``select`` replace; ``extend_select``, ``ignore``, ``severities`` and
-    ``mandatory`` add, and what contradicts them is dropped.
-    """
-    chosen, left_out = changes.get("extend_select", ()), changes.get("ignore", ())
-    added = {
-        "extend_select": (*_beyond(selection.extend_select, left_out), *chosen),
-        "ignore": (*_beyond(selection.ignore, chosen), *left_out),
-        "mandatory": (*selection.mandatory, *changes.get("mandatory", ())),
-    }
-    severities = {**selection.severities, **changes.get("severities", {})}
-    return selection._replace(**{**changes, **added, "severities": severities})
-
-
-def _beyond(texts: Iterable[str], others: Collection[str]) -> tuple[str, ...]:
-    """Those of the texts that none of the others covers."""
-    return tuple(text for text in texts if not any(text.startswith(other) for other in others))
+    """The selection for a narrower place, which says ``changes`` and leaves the rest to the wider one."""
+    return Selection(
+        preset=changes.get("preset", selection.preset),
+        preview=changes.get("preview", selection.preview),
+        select=changes.get("select", ()),
+        extend_select=changes.get("extend_select", ()),
+        ignore=changes.get("ignore", ()),
+        severities={**selection.severities, **changes.get("severities", {})},
+        mandatory=selection.mandatory,
+        wider=selection,
+    )
