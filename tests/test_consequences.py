@@ -40,7 +40,7 @@ def test_a_field_under_another_name_is_not_missing_too() -> None:
 def test_what_is_missing_beside_an_unknown_field_is_told_of_the_cr() -> None:
     spec = "  replicaSpecs:\n    - {type: worker, template: {spec: {containers: [{nmae: pytorch}]}}}\n"
     assert said("PyTorchTrainingJob", spec) == [
-        '6:53 required field "image" is missing in containers[0]',
+        '6:53 required field "image" is missing in container 1',
         '6:54 unknown field "nmae"; did you mean "name"?',
     ]
 
@@ -52,20 +52,20 @@ UNSAID = "is missing, and the workers have no image that the launcher could take
 def test_a_launcher_that_nobody_wrote_wants_its_image_of_the_spec() -> None:
     assert said("ColossalAIJob", f"  {WORKER}") == [
         f"4:1 launcher.image {UNSAID}",
-        '5:56 required field "image" is missing in containers[0]',
+        '5:56 required field "image" is missing in container "worker"',
     ]
 
 
 def test_a_launcher_without_an_image_wants_it_at_the_launcher() -> None:
     assert said("ColossalAIJob", f"  launcher: {{workingDir: /w}}\n  {WORKER}") == [
         f"5:13 launcher.image {UNSAID}",
-        '6:56 required field "image" is missing in containers[0]',
+        '6:56 required field "image" is missing in container "worker"',
     ]
 
 
 def test_a_launcher_may_have_an_image_where_the_workers_have_none() -> None:
     assert said("ColossalAIJob", f'  launcher: {{image: "i:1"}}\n  {WORKER}') == [
-        '6:56 required field "image" is missing in containers[0]'
+        '6:56 required field "image" is missing in container "worker"'
     ]
 
 
@@ -79,8 +79,11 @@ def test_a_launcher_takes_the_image_of_the_container_worker() -> None:
 
 def test_the_replica_specs_dialect_says_the_missing_image_of_the_worker_once() -> None:
     specs = "  replicaSpecs:\n    - {type: worker, template: {spec: {containers: [{name: worker}]}}}\n"
-    once = ['6:53 required field "image" is missing in containers[0]']
+    once = ['6:53 required field "image" is missing in container "worker"']
     assert said("ColossalAIJob", specs) == once
     assert said("ColossalAIJob", f"{specs}    - {{type: launcher, template: {{}}}}\n") == once
     own = "    - {type: launcher, template: {spec: {containers: [{name: launcher}]}}}\n"
-    assert said("ColossalAIJob", specs + own) == [*once, once[0].replace("6:53", "7:55")]
+    assert said("ColossalAIJob", specs + own) == [
+        *once,
+        once[0].replace("6:53", "7:55").replace("worker", "launcher"),
+    ]

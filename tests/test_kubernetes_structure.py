@@ -161,7 +161,27 @@ def test_nulls_count_as_not_written() -> None:
     assert kubernetes.check(pod) == []
     pod["spec"]["containers"][0]["image"] = None
     (problem,) = kubernetes.check(pod)
-    assert problem.message == 'required field "image" is missing in containers[0]'
+    assert problem.message == 'required field "image" is missing in container "c"'
+
+
+@pytest.mark.parametrize(
+    ("field", "entries", "message"),
+    [
+        ("containers", [{"name": "c", "image": "i"}, {}], 'required field "name" is missing in container 2'),
+        ("containers", [{"name": "c", "image": "i"}, 7], "container 2 must be a mapping, not an integer"),
+        ("initContainers", [{"image": "i"}], 'required field "name" is missing in init container 1'),
+        ("initContainers", [{"name": ["c"]}], 'required field "image" is missing in init container 1'),
+        ("volumes", [{"emptyDir": {}}], 'required field "name" is missing in volume 1'),
+        ("containers", [{"name": "c", "image": "i", "x-y": 1}], 'unknown field "x-y"'),
+    ],
+)
+def test_containers_are_called_by_name_or_number(field: str, entries: list[Any], message: str) -> None:
+    pod = copy.deepcopy(POD)
+    pod["spec"][field] = entries
+    found = {problem.message: problem.help for problem in kubernetes.check(pod)}
+    assert message in found
+    assert "[" not in "".join((*found, *found.values()))
+    assert not message.startswith("unknown") or "the fields of each container are: args, " in found[message]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,13 @@ _CALLED = {
     "number": "a number",
     "boolean": "true or false",
 }
+# The entries of lists that people know by their names.
+_ENTRIES = {
+    "containers": "container",
+    "initContainers": "init container",
+    "ephemeralContainers": "ephemeral container",
+    "volumes": "volume",
+}
 
 
 def explain(schema: Schema, value: object, version: str, path: Path = ()) -> Iterator[Problem]:
@@ -66,7 +73,7 @@ def _mapping(schema: Schema, value: dict[str, Any], version: str, path: Path) ->
         }
         absent = [name for name in absent if name not in slips]
     for name in absent:
-        yield missing(name, path)
+        yield missing(name, path, value)
     for key, inner in value.items():
         if not isinstance(key, str):
             yield Problem("SCHEMA002", f"key {names.shown(key)} must be a string", (*path, key), on_key=True)
@@ -130,7 +137,8 @@ def _wrong_type(schema: Schema, value: object, path: Path) -> Problem:
     elif isinstance(value, str) and not isinstance(wanted, list) and wanted in ("integer", "boolean"):
         help = "take the quotes away"
     called = " or ".join(_CALLED[name] for name in allowed)
-    return Problem("SCHEMA002", f"{label(path)} must be {called}, not {called_type(value)}", path, help=help)
+    message = f"{entry_name(path, value)} must be {called}, not {called_type(value)}"
+    return Problem("SCHEMA002", message, path, help=help)
 
 
 def _not_unicode(text: object) -> bool:
@@ -159,9 +167,18 @@ def label(path: Path) -> str:
     return tail or "the document"
 
 
-def missing(name: str, path: Path) -> Problem:
-    """The field ``name`` is not there; ``path`` leads to the mapping that lacks it."""
-    where = f" in {label(path)}" if path else ""
+def entry_name(path: Path, value: object) -> str:
+    """What to call ``value`` at ``path``: a container by name or number, anything else by its key."""
+    what = _ENTRIES.get(str(path[-2])) if len(path) > 1 and isinstance(path[-1], int) else None
+    if what is None:
+        return label(path)
+    name = value.get("name") if isinstance(value, dict) else None
+    return f"{what} {names.shown(name) if name and isinstance(name, str) else int(path[-1]) + 1}"
+
+
+def missing(name: str, path: Path, value: object = None) -> Problem:
+    """The field ``name`` is not there; ``path`` leads to the mapping that lacks it, which is ``value``."""
+    where = f" in {entry_name(path, value)}" if path else ""
     return Problem("SCHEMA003", f'required field "{name}" is missing{where}', path)
 
 
@@ -172,7 +189,8 @@ def unknown_field(key: str, fields: list[str], path: Path) -> Problem:
     message = f"unknown field {names.shown(key)}"
     if near:
         return Problem("SCHEMA001", f'{message}; did you mean "{near}"?', at, on_key=True)
-    where = label(path) if path else "this place"
+    what = _ENTRIES.get(str(path[-2])) if len(path) > 1 else None
+    where = f"each {what}" if what else label(path) if path else "this place"
     help = f"the fields of {where} are: {', '.join(sorted(fields))}" if fields else ""
     return Problem("SCHEMA001", message, at, on_key=True, help=help)
 
