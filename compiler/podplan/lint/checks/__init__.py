@@ -40,6 +40,7 @@ CHECKS: dict[str, str] = {
     "unknown-queue": "gangs",
     "priority-out-of-bounds": "gangs",
     "queue-oversubscribed": "gangs",
+    "pod-group-never-full": "gangs",
     "deadline-beyond-queue": "gangs",
     "pinned-to-node": "gangs",
     "host-network-ports": "networks",
@@ -103,6 +104,8 @@ CHECKS: dict[str, str] = {
     "equals-inherited": "overrides",
     "override-changes-nothing": "overrides",
     "override-for-field": "overrides",
+    "unused-base": "variants",
+    "equal-instances": "variants",
     "secret-literal": "plain_values",
     "ambiguous-unit": "plain_values",
 }

@@ -151,6 +151,11 @@ def for_all(function: Callable[[tuple[Job, ...]], T]) -> Callable[[tuple[Job, ..
     return remembered
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with what is counted: "1 Pod", "4 Pods"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def shown_list(words: list[str], most: int = 4) -> str:
     """Some words as a list for people."""
     shown = words[:most]

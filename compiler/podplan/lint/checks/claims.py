@@ -32,7 +32,8 @@ class User(NamedTuple):
 def users(job: Job) -> dict[str, list[User]]:
     """Who of a job mounts a claim, by claim."""
     found: dict[str, list[User]] = {}
-    for group in job.groups:
+    others = (group for group in job.groups if group.doc.data["kind"] != "Pod")
+    for group in (*job.pods, *others):
         kind = group.doc.data["kind"]
         listed = _of_pod(group) if kind == "Pod" else _of_board(group) if kind == "TensorBoard" else ()
         for claim, user in listed:
@@ -118,7 +119,9 @@ def _kept_together(group: Group) -> bool:
 def _hit(job: Job, claim: str, listed: list[User]) -> Hit:
     first = listed[0]
     related: list[tuple[Doc, Path, str]] = [
-        (user.group.doc, user.path, f"{_label(user.group)} mounts it too") for user in listed[1:4]
+        (user.group.doc, user.path, f"{_label(user.group)} mounts it too")
+        for user in listed[1:]
+        if user.group.role != first.group.role
     ]
     if job.inventory is not None:
         related.append((job.inventory, ("spec", "pvcs", claim, "accessModes"), "its access modes"))
@@ -198,7 +201,7 @@ def _mounts(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[tuple[Job, User
     """The first mount of each claim by each job, by namespace and claim."""
     found: dict[tuple[str, str], list[tuple[Job, User]]] = {}
     for job in jobs:
-        for claim, listed in users(job).items():
+        for claim, listed in users(job).items() if job.cr is not None else ():
             found.setdefault((namespace(job), claim), []).append((job, listed[0]))
     return found
 

@@ -8,10 +8,11 @@ from typing import Any
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import mapping, text
+from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import entry, is_for, section
 from podplan.lint.checks._jobs import (
     called,
+    counted,
     for_all,
     gpu_pods,
     gpus,
@@ -31,6 +32,7 @@ from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc
 
 GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
+ROLE_LABEL = "scheduler.tensorstack.dev/role"
 SECTION: Path = ("spec", "scheduler", "t9kScheduler")
 
 
@@ -143,7 +145,9 @@ def priority_out_of_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iter
     queue, priority = _queue_of(gang), gang.doc.data["spec"].get("priority")
     bounds = mapping(entry(job, "queues", queue), "priority")
     least, most = bounds.get("min", 0), bounds.get("max", 100)
-    if not bounds or not isinstance(priority, int) or least <= priority <= most:
+    if not bounds or not all(isinstance(one, int) for one in (priority, least, most)):
+        return
+    if least <= priority <= most:
         return
     values = {"priority": priority, "queue": queue, "least": least, "most": most}
     related = [(job.inventory, ("spec", "queues", queue, "priority"), "the priorities of the queue")]
@@ -188,7 +192,7 @@ def _by_queue(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[tuple[int, Jo
     largest: dict[tuple[str, str, object], tuple[int, Job]] = {}
     for job in jobs:
         gang = pod_group(job)
-        if gang is None:
+        if gang is None or job.cr is None:
             continue
         for resource in {name for group in job.pods for name in resources(group)}:
             demand = sum(effective(group, resource) * group.replicas for group in job.pods)
@@ -201,6 +205,64 @@ def _by_queue(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[tuple[int, Jo
     for found_all in demands.values():
         found_all.sort(key=lambda pair: -pair[0])
     return demands
+
+
+def pod_group_never_full(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Pods in a PodGroup of the repository that wants more of them than there are.
+
+    Values: ``group``, ``wanted``, ``pods``, how many there are.
+    """
+    for group in {group.role: group for group in subject.job.pods}.values():
+        label = text(mapping(group.doc.data["metadata"], "labels"), GROUP_LABEL)
+        for by_hand in _by_hand(subject.jobs).get((namespace(subject.job), label), []):
+            spec = mapping(by_hand.doc.data, "spec")
+            wanted: list[tuple[str, object, Path]] = [("", spec.get("minMember"), ("spec", "minMember"))]
+            wanted += [
+                (text(role, "name"), role.get("minMember"), ("spec", "roles", number, "minMember"))
+                for number, role in entries(spec, "roles")
+            ]
+            for role, number, at in wanted:
+                there = _members(subject.jobs).get((namespace(subject.job), label, role), 0)
+                if isinstance(number, int) and number > there:
+                    wants = counted(number, f"{role} Pod".lstrip())
+                    values = {"group": label, "wanted": wants, "pods": there}
+                    path: Path = ("metadata", "labels", GROUP_LABEL)
+                    related = [(by_hand.doc, at, "what the PodGroup wants")]
+                    yield Hit(path, values, related=related, doc=group.doc, group=group)
+
+
+@for_all
+def _by_hand(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[Group]]:
+    """The PodGroups that somebody wrote, by namespace and name."""
+    found: dict[tuple[str, str], list[Group]] = {}
+    for job in jobs:
+        gang = pod_group(job) if job.cr is None else None
+        if gang is not None:
+            metadata = gang.doc.data["metadata"]
+            found.setdefault((text(metadata, "namespace"), text(metadata, "name")), []).append(gang)
+    return found
+
+
+@for_all
+def _members(jobs: tuple[Job, ...]) -> dict[tuple[str, str, str], int]:
+    """How many Pods carry the label of a PodGroup, by namespace, PodGroup and role ("" for all roles)."""
+    largest: dict[tuple[str, str, str, object], int] = {}
+    for number, job in enumerate(jobs):
+        here: dict[tuple[str, str, str], int] = {}
+        for group in job.pods:
+            metadata = group.doc.data["metadata"]
+            labels = mapping(metadata, "labels")
+            where, name = text(metadata, "namespace"), text(labels, GROUP_LABEL)
+            for role in dict.fromkeys(("", text(labels, ROLE_LABEL))) if name else ():
+                here[where, name, role] = here.get((where, name, role), 0) + group.replicas
+        which = instance(job) if job.cr is not None else number
+        for (where, name, role), count in here.items():
+            key = (where, name, role, which)
+            largest[key] = max(count, largest.get(key, 0))
+    members: dict[tuple[str, str, str], int] = {}
+    for (where, name, role, _), count in largest.items():
+        members[where, name, role] = members.get((where, name, role), 0) + count
+    return members
 
 
 DURATION = {"d": 86400, "h": 3600, "m": 60, "s": 1}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from podplan.kubernetes.shape import entries, text
+from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import node_groups_with, section
+from podplan.lint.checks._jobs import counted
 from podplan.lint.checks._resources import (
     accelerators,
     containers,
@@ -97,11 +98,11 @@ def gpu_on_launcher(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
 
 
 def gpu_without_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """A container with GPUs that asks for no cpu or memory. Values: ``number``, ``lacks``."""
+    """A container with GPUs that asks for no cpu or memory. Values: ``gpus``, ``lacks``."""
     has = accelerators(subject.data)
     lacks = [name for name in ("cpu", "memory") if units(subject.data, name) is None]
     if has.number and has.path is not None and lacks:
-        yield Hit(has.path[:2], {"number": has.number, "lacks": " and no ".join(lacks)})
+        yield Hit(has.path[:2], {"gpus": counted(has.number, "GPU"), "lacks": " and no ".join(lacks)})
 
 
 def unknown_device(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -110,10 +111,9 @@ def unknown_device(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
     classes = section(job, "hardware")
     known = {
         name
-        for one in classes.values()
-        if isinstance(one, dict)
+        for one in classes
         for key in ("gpus", "resources")
-        for name in (one.get(key) or {})
+        for name in mapping(mapping(classes, one), key)
     }
     if group is None or not (section(job, "nodes") or known):
         return
@@ -126,12 +126,11 @@ def unknown_device(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
 
 
 def _known_devices(subject: Subject, known: set[str]) -> str:
-    nodes = section(subject.job, "nodes").values()
+    nodes = section(subject.job, "nodes")
     named = {
         resource
         for node in nodes
-        if isinstance(node, dict)
-        for resource in (node.get("allocatable") or {})
+        for resource in mapping(mapping(nodes, node), "allocatable")
         if "/" in resource
     }
     return ", ".join(sorted(known | named)) or "no devices"

@@ -33,7 +33,7 @@ def _images(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         yield ("spec", "image"), text(spec, "image")
     for key in ("initContainers", "containers"):
         for number, container in entries(spec, key):
-            if text(container, "image"):
+            if _is_named(text(container, "image")):
                 yield ("spec", key, number, "image"), text(container, "image")
 
 
@@ -60,7 +60,7 @@ def moving_tag(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     name = image.partition("@")[0].rpartition("/")[2]
     tag = name.partition(":")[2]
     number = _pods_with(subject, image)
-    if image and "@" not in image and tag in ("", *params["tags"]) and number >= params["pods"]:
+    if _is_named(image) and "@" not in image and tag in ("", *params["tags"]) and number >= params["pods"]:
         says = f'the tag "{tag}"' if tag else 'no tag, which means "latest"'
         yield Hit(("image",), {"image": image, "says": says, "pods": number})
 
@@ -75,8 +75,13 @@ def always_pulled(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
 def no_digest(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """An image without a digest. Values: ``image``."""
     image = text(subject.data, "image")
-    if image and "@" not in image:
+    if _is_named(image) and "@" not in image:
         yield Hit(("image",), {"image": image})
+
+
+def _is_named(image: str) -> bool:
+    """Whether an image is there, and no placeholder such as $(params.image) for another tool to fill in."""
+    return bool(image) and not any(mark in image for mark in ("$(", "${", "{{"))
 
 
 def _pods_with(subject: Subject, image: str) -> int:

@@ -13,6 +13,7 @@ from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, texts
 from podplan.lint.checks._jobs import (
     SSH_KINDS,
+    counted,
     gpu_pods,
     kind_of,
     mode,
@@ -105,11 +106,12 @@ def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
         kept = number > 1 and section.get("cleanUpPolicy", "None") == "None"
     if kept:
         why = (
-            "the workers run sshd, which does not end with the job"
+            "the workers run sshd, which does not end by itself"
             if ssh
-            else "a replica that waits for one that failed is not ended with the job"
+            else "a replica that waits for one that failed holds its GPUs"
         )
-        values = {"pods": number, "gpus": together, "why": why, "field": field, "value": value}
+        held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
+        values = {**held, "why": why, "field": field, "value": value}
         yield Hit(written(subject.data, *at), values)
 
 
@@ -117,7 +119,8 @@ def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
     """Debug mode with GPUs. Values: ``pods``, ``gpus``."""
     number, together = total(gpu_pods(subject.job))
     if mode(subject.job, "debug") and together:
-        yield Hit(("spec", "runMode", "debug", "enabled"), {"pods": number, "gpus": together})
+        held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
+        yield Hit(("spec", "runMode", "debug", "enabled"), held)
 
 
 def no_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -125,4 +128,4 @@ def no_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     _, together = total(gpu_pods(subject.job))
     deadline = mapping(spec_of(subject.job), "runPolicy").get("activeDeadlineSeconds")
     if together and deadline is None and not mode(subject.job, "debug"):
-        yield Hit(written(subject.data, "spec", "runPolicy"), {"gpus": together})
+        yield Hit(written(subject.data, "spec", "runPolicy"), {"gpus": counted(together, "GPU")})

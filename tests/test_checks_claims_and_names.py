@@ -1,0 +1,183 @@
+"""Claims, names and images of jobs, where the examples of the policies stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podplan.check import check_sources
+from podplan.emit import emit
+from podplan.kubernetes import names
+from podplan.lint.catalogue import ours
+from podplan.lint.checks.gpus import _listed
+from podplan.lint.checks.images import _registry, _whole
+from podplan.lint.checks.networks import RDMA
+from podplan.lint.selection import Selection, selected
+from podplan.pipeline import Settings
+from podplan.reading import Reader
+from podplan.source import read
+from tests.policies import findings, inventory
+
+
+def job(name: str, replicas: int = 1, kind: str = "worker", **more: Any) -> dict[str, Any]:
+    spec = {"containers": [{"name": "main", "image": "registry.example.com/train:1"}], **more}
+    return {
+        "apiVersion": "batch.tensorstack.dev/v1beta1",
+        "kind": "PyTorchTrainingJob",
+        "metadata": {"name": name},
+        "spec": {"replicaSpecs": [{"type": kind, "replicas": replicas, "template": {"spec": spec}}]},
+    }
+
+
+def messages(code: str, *objects: dict[str, Any], **inventory: Any) -> list[str]:
+    found = findings({"objects": list(objects), "inventory": inventory}, code)
+    return [one.message for one in found if one.rule == code]
+
+
+def with_claim(name: str, replicas: int = 1) -> dict[str, Any]:
+    volume = {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}
+    made = job(name, replicas, volumes=[volume])
+    containers = made["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"]
+    containers[0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    return made
+
+
+ONE_NODE = {"data": {"accessModes": ["ReadWriteOnce"]}}
+
+
+@pytest.mark.parametrize(
+    "board",
+    [
+        {"trainingLogFilesets": ["t9k://pvc/data/log"]},
+        {"logDir": {"pvc": [{"name": "data", "subPath": ["log"]}]}},
+    ],
+)
+def test_a_tensorboard_counts_as_a_user_of_its_claim(board: dict[str, Any]) -> None:
+    alone = with_claim("train")
+    assert messages("VOL001", alone, pvcs=ONE_NODE) == []
+    alone["spec"]["tensorboardSpec"] = {"image": "registry.example.com/tensorboard:2", **board}
+    assert messages("VOL001", alone, pvcs=ONE_NODE) == [
+        '2 Pods mount the claim "data" (1 Pod of worker and the TensorBoard), '
+        "and its access mode ReadWriteOnce is for one node"
+    ]
+
+
+def test_replicas_of_a_type_are_counted_together() -> None:
+    assert "(5 Pods of worker)" in messages("VOL001", with_claim("train", 5), pvcs=ONE_NODE)[0]
+
+
+def test_a_claim_of_three_jobs_is_said_at_the_later_ones() -> None:
+    jobs = [with_claim(name) for name in ("first", "second", "third")]
+    found = messages("VOL004", *jobs, pvcs=ONE_NODE)
+    assert [one.partition("mounted by ")[2] for one in found] == [
+        "PyTorchTrainingJob/first too",
+        "PyTorchTrainingJob/first and PyTorchTrainingJob/second too",
+    ]
+
+
+@pytest.mark.parametrize("replicas", [1, 10, 11, 101, 1_000_000])
+@pytest.mark.parametrize("kind", ["worker", "w"])
+def test_the_longest_name_is_that_of_the_last_replica(replicas: int, kind: str) -> None:
+    tail = len(f"-00000-{kind}-{replicas - 1}")
+    assert messages("NAME001", job("j" * (63 - tail), replicas, kind)) == []
+    found = messages("NAME001", job("j" * (64 - tail), replicas, kind))
+    assert ["64 characters" in one for one in found] == [True]
+
+
+def test_real_names_need_no_reserve() -> None:
+    known = job("j" * 49)
+    known["metadata"]["uid"] = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
+    assert names.FORMS["dns-1035-label"].longest == 63
+    assert messages("NAME001", known) == []
+
+
+def test_jobs_without_a_name_of_their_own_are_never_the_same() -> None:
+    made = [job("x"), job("x")]
+    for one in made:
+        one["metadata"] = {"generateName": "train-"}
+    assert messages("NAME002", *made) == []
+
+
+def test_the_third_copy_names_the_first() -> None:
+    assert len(messages("NAME002", job("same"), job("same"), job("same"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("image", "whole"),
+    [
+        ("python", "docker.io/library/python"),
+        ("python:3.12", "docker.io/library/python:3.12"),
+        ("t9kpublic/torch:1", "docker.io/t9kpublic/torch:1"),
+        ("localhost/train", "localhost/train"),
+        ("registry:5000/train:1", "registry:5000/train:1"),
+        ("docker.io/python:3", "docker.io/library/python:3"),
+        ("registry.example.com/a/b@sha256:0", "registry.example.com/a/b@sha256:0"),
+    ],
+)
+def test_an_image_with_its_registry(image: str, whole: str) -> None:
+    assert _whole(image) == whole
+
+
+def test_a_registry_as_images_begin_with_it() -> None:
+    assert _registry("registry.example.com/") == "registry.example.com"
+    assert _registry("t9kpublic") == "docker.io/t9kpublic"
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("0,1", 2), ("0", 1), ("", 0), ("-1", 0), ("0,-1,2", 1), ("GPU-1a,GPU-2b", 2), ("0, 1,", 2)],
+)
+def test_what_follows_an_invalid_device_is_not_visible(value: str, number: int) -> None:
+    assert _listed(value) == number
+
+
+def test_devices_for_rdma() -> None:
+    yes = [
+        "rdma/hca",
+        "rdma/hca_shared_devices_a",
+        "nvidia.com/hca0",
+        "openshift.io/roce_gpu",
+        "vpc.amazonaws.com/efa",
+    ]
+    no = [
+        "nvidia.com/gpu",
+        "cpu",
+        "nvidia.com/mig-1g.5gb",
+        "amd.com/gpu",
+        "habana.ai/gaudi",
+        "google.com/tpu",
+    ]
+    assert [name for name in yes if not RDMA.fullmatch(name)] == []
+    assert [name for name in no if RDMA.fullmatch(name)] == []
+
+
+JUNK = [None, [], {}, "x", 3, [None], {"a": None}, {"research": 3}, {"research": [1]}, {"train": {"keys": 5}}]
+SECTIONS = ["hardware", "queues", "nodes", "pvcs", "secrets", "configMaps", "registries", "namespaces"]
+FIELDS = [
+    ("queues", "research", ["quota", "priority", "maxDuration", "namespaces"]),
+    ("nodes", "a100", ["allocatable", "labels", "taints", "count"]),
+    ("pvcs", "data", ["accessModes", "namespaces"]),
+    ("namespaces", "vision", ["labels", "queues"]),
+    ("hardware", "big", ["gpus", "resources"]),
+]
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+def test_an_inventory_of_any_shape_is_no_reason_to_stop(junk: object) -> None:
+    busy = with_claim("train", 2)
+    busy["metadata"]["namespace"] = "vision"
+    busy["spec"]["scheduler"] = {"t9kScheduler": {"queue": "research", "priority": 5}}
+    busy["spec"]["runPolicy"] = {"activeDeadlineSeconds": 60}
+    pod = busy["spec"]["replicaSpecs"][0]["template"]["spec"]
+    pod["nodeSelector"] = {"gpu": "a100"}
+    pod["containers"][0]["resources"] = {"limits": {"cpu": 1, "nvidia.com/gpu": 2}}
+    pod["containers"][0]["envFrom"] = [{"secretRef": {"name": "train"}}]
+    inventories = [{name: junk} for name in SECTIONS]
+    inventories += [{of: {name: {field: junk}}} for of, name, fields in FIELDS for field in fields]
+    policies = tuple(selected(ours(), Selection(preview=True)))
+    source = read(
+        emit([busy, {**busy, "metadata": {"name": "other", "namespace": "vision"}}]).encode(), "a.yaml"
+    )
+    for spec in inventories:
+        check_sources([source], Settings(policies=policies), Reader(inventory(spec)))
