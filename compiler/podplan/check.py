@@ -221,11 +221,10 @@ def _check_item(item: Item, run: Run) -> Iterator[Finding]:
     elif item.what == "object":
         run.counts["objects"] += 1
         group = Group(item.doc)
+        job = Job(None, (group,), version=run.settings.k8s_version)
+        run.jobs.append(job)
         policies = run.silences.ruling(item.doc.name).policies
-        seen = [
-            *check_object(item.doc, run.settings),
-            *apply(policies, Job(None, (group,), version=run.settings.k8s_version)),
-        ]
+        seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
         said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
         yield from run.silences.annotated(item.doc.name, [item.doc], said_of_it)
     elif item.what == "cr" and (said := header_of(item)) is not None:
