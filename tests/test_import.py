@@ -12,6 +12,9 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.tokens import CommentToken
 
 from podplan import bundled
 from podplan.emit import emit_document
@@ -115,6 +118,42 @@ def commented(text: str) -> tuple[str, list[str]]:
         else:
             lines.append(line)
     return "\n".join(lines) + "\n", comments
+
+
+# --- another reader ---------------------------------------------------------------------------------
+
+
+def read_again(text: str) -> tuple[Any, list[str]]:
+    """Data and comments of a text as ruamel.yaml reads them, which keeps both; in the order of the text."""
+    data = YAML(typ="rt").load(text)
+    found = {(token.start_mark.index, token.value) for token in comment_tokens(data)}
+    lines = [line.strip() for _, value in sorted(found) for line in value.splitlines()]
+    return json.loads(json.dumps(data)), [line for line in lines if line.startswith("#")]
+
+
+def comment_tokens(node: Any) -> Iterator[CommentToken]:
+    """The comments that are noted at a map or list, and at all below."""
+    if isinstance(node, CommentedMap | CommentedSeq):
+        yield from tokens_in([node.ca.comment, list(node.ca.items.values()), node.ca.end])
+        for below in node.values() if isinstance(node, CommentedMap) else node:
+            yield from comment_tokens(below)
+
+
+def tokens_in(noted: Any) -> Iterator[CommentToken]:
+    if isinstance(noted, CommentToken):
+        yield noted
+    for entry in noted if isinstance(noted, list) else ():
+        yield from tokens_in(entry)
+
+
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case.name)
+def test_another_reader_finds_the_data_and_the_comments_too(case: File) -> None:
+    cr = (case / "cr.yaml").read_text()
+    for text in (cr, commented(cr)[0]):
+        profile = imported(text).text
+        data, comments = read_again(profile)
+        assert same(data, document(profile).data)
+        assert sorted(comments) == sorted(read_again(text)[1])
 
 
 # --- what is left out -------------------------------------------------------------------------------
