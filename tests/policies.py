@@ -13,7 +13,7 @@ from podplan.lint.selection import Selection, selected
 from podplan.pipeline import Settings
 from podplan.provenance import Doc
 from podplan.reading import Reader
-from podplan.source import read
+from podplan.source import Source, read
 
 
 def findings(example: Mapping[str, Any], code: str) -> list[Finding]:
@@ -22,8 +22,26 @@ def findings(example: Mapping[str, Any], code: str) -> list[Finding]:
     source = read(emit(objects).encode(), "example.yaml")
     assert not source.faults, source.faults
     policies = selected(ours(), Selection(extend_select=(code,)))
-    reader = Reader(inventory(example["inventory"]) if "inventory" in example else None)
+    given = inventory(example["inventory"]) if "inventory" in example else None
+    reader = GivenFiles(given, example.get("files", {}))
     return check_sources([source], Settings(policies=tuple(policies)), reader).findings
+
+
+class GivenFiles(Reader):
+    """Reads the files of an example instead of those of the disk."""
+
+    def __init__(self, given: Doc | None, files: Mapping[str, Any]) -> None:
+        super().__init__(given)
+        self.given = given
+        self.files = files
+
+    def inventory_for(self, _doc: Doc, _named: str = "") -> Doc | None:
+        return self.given
+
+    def source(self, _root: str, path: str) -> Source:
+        if path not in self.files:
+            raise FileNotFoundError(path)
+        return read(emit([self.files[path]]).encode(), path)
 
 
 def inventory(spec: Mapping[str, Any]) -> Doc:

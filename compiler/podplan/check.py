@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from podplan.findings import Finding, Location, Severity
 from podplan.groups import Group
-from podplan.lint.apply import apply, apply_to_set, lacking
+from podplan.lint.apply import apply, apply_to_set, apply_to_variants, lacking
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
 from podplan.lint.seen import Seen, Sighting
@@ -241,16 +241,26 @@ def _plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
     sightings: list[Sighting] = []
     crs: list[Doc] = []
     file = ""
-    variants = 0
+    ids: list[str] = []
+    before = len(run.jobs)
     for plan in made:
         file = plan.item.doc.name
         crs += [plan.cr] if plan.cr is not None else []
-        variants += 1
+        ids.append(plan.variant)
         run.counts["objects"] += plan.cr is not None
         run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
         sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *_ruled(plan, run))]
-    return run.silences.annotated(file, crs, findings(sightings, variants))
+    sightings += _of_all_variants(ids, tuple(run.jobs[before:]), file, run)
+    return run.silences.annotated(file, crs, findings(sightings, len(ids)))
+
+
+def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run) -> list[Sighting]:
+    """What policies about a profile as a whole say, where every variant of it is there."""
+    if not jobs or len(jobs) < len(ids) or run.settings.environments != "all":
+        return []
+    seen = apply_to_variants(run.silences.ruling(file).policies, jobs)
+    return [Sighting(id_, one, None) for one in seen for id_ in ids]
 
 
 def _set_findings(job: Job, seen: Seen, run: Run) -> list[Finding]:

@@ -40,6 +40,14 @@ def apply_to_set(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[
                 yield job, seen
 
 
+def apply_to_variants(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[Seen]:
+    """What the policies about a profile as a whole say; ``jobs`` are all its variants, one at least."""
+    profile = jobs[0].profile
+    for policy in policies:
+        if policy.scope.level == "variants" and profile is not None and not _lacks(policy, jobs[0]):
+            yield from _seen(policy, Subject(profile, jobs[0], data=profile.data, jobs=jobs))
+
+
 def lacking(policies: Iterable[Policy], job: Job) -> list[Policy]:
     """The policies that cannot be decided for a job, because something they need is not there."""
     return [policy for policy in policies if _lacks(policy, job)]
@@ -105,7 +113,7 @@ def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
     level = (
         "lowered"
         if group is not None
-        else {"job": "cr", "set": "cr"}.get(policy.scope.level, policy.scope.level)
+        else {"job": "cr", "set": "cr", "variants": "profile"}.get(policy.scope.level, policy.scope.level)
     )
     also = tuple((Place(where, at), label) for where, at, label in hit.related)
     return Seen(level, doc, problem, group, policy.rule, also)

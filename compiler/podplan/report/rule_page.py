@@ -53,7 +53,11 @@ def _severity(data: Mapping[str, Any]) -> str:
 
 def _facts(data: Mapping[str, Any]) -> str:
     scope = data["scope"]
-    where = {"job": "what a CR lowers to, taken together", "set": "all jobs together"}.get(
+    where = {
+        "job": "what a CR lowers to, taken together",
+        "set": "all jobs together",
+        "variants": "all variants of a profile together",
+    }.get(
         scope["level"],
         {"cr": "CRs", "lowered": "lowered objects", "profile": "profiles"}.get(scope["level"], ""),
     )
@@ -66,6 +70,7 @@ def _facts(data: Mapping[str, Any]) -> str:
 def _example(example: Mapping[str, Any]) -> str:
     verdict = {"bad": "Found", "good": "Fine", "near": "Fine, though close"}[example["verdict"]]
     objects = example.get("objects") or [example["object"]]
-    text = "---\n".join(emit_document(entry) for entry in objects)
+    beside = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
+    text = "---\n".join((*(emit_document(entry) for entry in objects), *beside))
     said = f"\n\n> {example['message']}" if example.get("message") else ""
     return f"## {verdict}: {example['name']}\n\n```yaml\n{text}```{said}"

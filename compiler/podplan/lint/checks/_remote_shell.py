@@ -45,7 +45,7 @@ def arrival(text: str) -> Arrival:
         unknown = _replaced(token.pieces)
         if unknown:
             return Arrival(tuple(words), replaced=unknown)
-        words += ["".join(char for char, _ in word) for word in _braces(_chars(token.pieces))]
+        words += ["".join(char for char, _ in word) for word in _braces(_chars(token.pieces)) if word]
         if len(words) > MAX_WORDS:
             break
     return Arrival(tuple(words))
@@ -56,8 +56,11 @@ def _replaced(pieces: tuple[Piece, ...]) -> str:
 
 
 def _chars(pieces: tuple[Piece, ...]) -> list[_Char]:
-    """The characters of a word; the mark of an empty quoted piece keeps a word that has none."""
-    return [(char, piece.quoted) for piece in pieces for char in piece.text]
+    """The characters of a word; an empty one stands for quotes with nothing between, which keep a word."""
+    chars: list[_Char] = []
+    for piece in pieces:
+        chars += [(char, piece.quoted) for char in piece.text] or [("", piece.quoted)]
+    return chars
 
 
 def _braces(word: list[_Char]) -> list[list[_Char]]:
@@ -90,20 +93,25 @@ def _first_braces(word: list[_Char]) -> list[list[_Char]] | None:
 
 
 def _closing(word: list[_Char], start: int) -> tuple[int | None, list[int]]:
-    """Where the brace at ``start`` is closed, and the commas that belong to it."""
-    depth, commas = 0, list[int]()
-    for at in range(start, len(word)):
-        char, quoted = word[at]
-        if quoted:
-            continue
-        if char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
+    """Where the brace at ``start`` is closed, and the commas that belong to it.
+
+    As in bash, a brace is closed only behind a comma or two dots of its own, and {} begins no word.
+    """
+    depth, dots, commas = 0, False, list[int]()
+    if start == 0 and word[1:2] == [("}", False)]:
+        return None, []
+    for at in range(start + 1, len(word)):
+        match word[at]:
+            case ("{", False):
+                depth += 1
+            case ("}", False) if depth:
+                depth -= 1
+            case ("}", False) if commas or dots:
                 return at, commas
-        elif char == "," and depth == 1:
-            commas.append(at)
+            case (",", False) if not depth:
+                commas.append(at)
+            case (".", False) if not depth and word[at + 1 : at + 2] == [(".", False)]:
+                dots = dots or word[at + 2 : at + 3] != [("}", False)]
     return None, []
 
 
