@@ -105,6 +105,11 @@ def pod_group(job: Job) -> Group | None:
     return next((group for group in job.groups if group.doc.data["kind"] == "PodGroup"), None)
 
 
+def queue_of(gang: Group) -> str:
+    """The queue of a PodGroup."""
+    return text(mapping(gang.doc.data, "spec"), "queue")
+
+
 def mode(job: Job, name: str) -> bool:
     """Whether the CR turns a run mode on: debug or pause."""
     return mapping(mapping(spec_of(job), "runMode"), name).get("enabled") is True

@@ -8,7 +8,7 @@ from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._inventory import entry
+from podplan.lint.checks._inventory import entry, section
 from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, spec_of
 from podplan.lint.checks._resources import place as place_of
 from podplan.lint.checks._resources import resources
@@ -97,13 +97,13 @@ def mesh_sidecar(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     if group is None or job.cr is None:
         return
     metadata = mapping(subject.data, "metadata")
-    for section in ("labels", "annotations"):
-        said = mapping(metadata, section).get(INJECT)
+    for part in ("labels", "annotations"):
+        said = mapping(metadata, part).get(INJECT)
         if said == "false":
             return
         if said == "true":
-            values = {"why": f"{section} of the template ask for it", "pods": pods(job)}
-            yield Hit(("metadata", section, INJECT), values)
+            values = {"why": f"{part} of the template ask for it", "pods": pods(job)}
+            yield Hit(("metadata", part, INJECT), values)
             return
     where = namespace(job)
     labels = mapping(entry(job, "namespaces", where), "labels")
@@ -117,11 +117,19 @@ def mesh_sidecar(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def rdma_without_ipc_lock(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """A container with an RDMA device that may not lock memory. Values: ``resource``, ``container``."""
+    """A container with an RDMA device that may not lock memory. Values: ``resource``, ``container``.
+
+    Hardware classes of the inventory that have the device and do not list IPC_LOCK say that it is not needed.
+    """
     found = _rdma(subject.data)
     if found is None or _privileged(subject.data) or "IPC_LOCK" in _added(subject.data):
         return
     resource, at = found
+    listed = section(subject.job, "hardware")
+    classes = [mapping(listed, name) for name in listed]
+    having = [one for one in classes if resource in mapping(one, "resources")]
+    if having and not any("IPC_LOCK" in dict(texts(one, "capabilities")).values() for one in having):
+        return
     yield Hit(at, {"resource": resource, "container": text(subject.data, "name")}, on_key=True)
 
 
@@ -178,10 +186,10 @@ def rdma_on_single_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator
 def _rdma(container: Mapping[str, Any]) -> tuple[str, Path] | None:
     """An RDMA device of a container and its place below it."""
     listed = mapping(container, "resources")
-    for section in ("limits", "requests"):
-        for resource, amount in mapping(listed, section).items():
+    for part in ("limits", "requests"):
+        for resource, amount in mapping(listed, part).items():
             if RDMA.fullmatch(resource) and amount not in (0, "0"):
-                return resource, ("resources", section, resource)
+                return resource, ("resources", part, resource)
     return None
 
 
