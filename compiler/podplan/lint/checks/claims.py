@@ -18,7 +18,8 @@ from podplan.provenance import Doc
 
 FILESET = re.compile(r"t9k://pvc/([^/]+)")
 HOSTNAME = "kubernetes.io/hostname"
-DEVICES = ("/dev", "/sys", "/proc", "/etc/localtime", "/run", "/var/run")
+# Devices, and what the node has installed: the same on every node, and not data.
+OF_SYSTEM = ("/dev", "/sys", "/proc", "/run", "/var/run", "/etc", "/lib", "/opt", "/usr")
 
 
 class User(NamedTuple):
@@ -212,7 +213,7 @@ def host_path_data(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
         return
     for number, volume in entries(mapping(subject.data, "spec"), "volumes"):
         path = text(mapping(volume, "hostPath"), "path")
-        if path and not any(path == device or path.startswith(f"{device}/") for device in DEVICES):
+        if path and not any(path == one or path.startswith(f"{one}/") for one in OF_SYSTEM):
             yield Hit(
                 ("spec", "volumes", number, "hostPath", "path"), {"path": path, "pods": pods(subject.job)}
             )
