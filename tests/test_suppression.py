@@ -336,6 +336,17 @@ def test_what_is_silenced_comes_back_without_the_comment(line: int, own: bool, r
     assert bool(silenced(result)) is not any(one.rule == "LINT005" for one in result.findings)
 
 
+@pytest.mark.parametrize("name", ["[a]", "{a: b}", "1", "null"])
+def test_annotations_of_objects_with_odd_names(name: str) -> None:
+    text = annotated("SEC001=so").replace("name: count", f"name: {name}")
+    assert "SEC001" not in [one.rule for one in checked(text).findings]
+
+
+def test_nothing_is_unused_in_a_file_that_was_not_read_whole() -> None:
+    text = beside(8, f"# podplan: ignore[SEC002] {WHY}") + "---\na: [\n"
+    assert "LINT005" not in [one.rule for one in checked(text.replace("privileged: true", "")).findings]
+
+
 def test_as_many_comments_as_are_read() -> None:
     text = JOB + "# podplan: ignore-file[SEC] -- x\n" * (MAX_SUPPRESSIONS + 1)
     with pytest.raises(BoundExceeded, match="turn the rules off"):
@@ -384,11 +395,19 @@ def run(*paths: str) -> Result:
 
 def test_a_comment_in_a_base_silences_what_derives_from_it(folder: Path) -> None:
     assert [(one.rule, one.location.file) for one in run(".").findings] == [("SEC001", "base.yaml")] * 2
+    (folder / "x").mkdir()
     (folder / "base.yaml").write_text(beside(8, f"# podplan: ignore[SEC001] {WHY}", BASE))
-    for paths in (["."], ["a.yaml"], ["a.yaml", "base.yaml"]):
+    for paths in (
+        ["."],
+        ["./"],
+        [str(folder)],
+        ["a.yaml"],
+        ["a.yaml", "base.yaml"],
+        ["./b.yaml", "x/../base.yaml"],
+    ):
         result = run(*paths)
         assert result.findings == []
-        assert {one.location.file for one in silenced(result)} == {"base.yaml"}
+        assert {Path(one.location.file).name for one in silenced(result)} == {"base.yaml"}
 
 
 def test_a_comment_in_a_profile_silences_only_what_is_its_own(folder: Path) -> None:

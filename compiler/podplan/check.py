@@ -15,6 +15,7 @@ from podplan.lint.apply import apply, apply_to_set, apply_to_variants, lacking
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
 from podplan.lint.seen import Seen, Sighting
+from podplan.lint.selection import UNSILENCED
 from podplan.lint.silences import Silences
 from podplan.lint.subject import Job
 from podplan.pipeline import Plan, Settings, check_form, check_object, plans
@@ -136,6 +137,8 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     if run.jobs or len(everything) > len(run.findings):
         everything.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
     said = [found for found in everything if not found.suppressed]
+    if run.silences.undecided:
+        run.not_checked["rules that need an inventory"] = len(run.silences.undecided)
     severities = Counter(found.severity for found in said)
     summary = Summary(
         errors=severities[Severity.ERROR],
@@ -173,6 +176,8 @@ def _check_source(source: Source, run: Run) -> Iterator[Finding]:
         return
     if run.silences.open(source):
         run.texts[source.file] = source.text
+    if any(fault.rule in UNSILENCED for fault in source.faults):
+        run.unlowered.add(source.file)
     for fault in (*source.faults, *_hints(source, found)):
         yield _fault(source, fault)
     for item in found:
@@ -287,7 +292,6 @@ def _ruled(plan: Plan, run: Run) -> list[Seen]:
     run.jobs.append(job)
     for policy in lacking(policies, job):
         run.silences.undecided.add(policy.rule.code)
-        run.not_checked[f"{policy.rule.code}: no {' and no '.join(policy.needs)}"] += 1
     return list(apply(policies, job))
 
 

@@ -14,6 +14,8 @@ from podplan.requests import RequestError
 NAMES = ("podplan.toml", ".podplan.toml")
 PYPROJECT = "pyproject.toml"
 MAX_BYTES = 256 * 1024
+MAX_DEPTH = 20
+MAX_DOTS = 256  # in a line; tomllib takes time and memory by the square of the parts of a key
 _MOST_TOLD = 10
 
 
@@ -94,11 +96,24 @@ def inside(file: File, key: str, reference: str, *more: str | int) -> str:
 
 def _read(path: str, root: str, shown: str) -> File | None:
     """A configuration file of the right form; None for a pyproject.toml without anything for podplan."""
-    import tomllib
-
     is_pyproject = os.path.basename(path) == PYPROJECT
     try:
         content = read_inside(root, path)
+    except OutsideRoot as error:
+        raise RequestError(f"{shown}: {error.reason}") from None
+    except OSError as error:
+        raise RequestError(f"{shown}: {(error.strerror or str(error)).lower()}") from None
+    if is_pyproject and b"podplan" not in content:
+        return None
+    return _parsed(path, shown, content, is_pyproject)
+
+
+def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File | None:
+    import tomllib
+
+    if any(line.count(b".") > MAX_DOTS for line in content.split(b"\n")):
+        raise RequestError(f"{shown}: a line has more than {MAX_DOTS} dots")
+    try:
         if len(content) > MAX_BYTES:
             raise RequestError(f"{shown}: has {len(content):,} bytes, and at most {MAX_BYTES:,} are read")
         text = content.decode().replace("\r\n", "\n")
@@ -108,10 +123,8 @@ def _read(path: str, root: str, shown: str) -> File | None:
             return None
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RequestError(f"{shown}: {reason}") from None
-    except OutsideRoot as error:
-        raise RequestError(f"{shown}: {error.reason}") from None
-    except OSError as error:
-        raise RequestError(f"{shown}: {(error.strerror or str(error)).lower()}") from None
+    if _is_deeper(data, MAX_DEPTH):
+        raise RequestError(f"{shown}: nested too deeply")
     lines = lines_of(text)
     if is_pyproject:
         tool = data.get("tool")
@@ -131,6 +144,19 @@ def _demand_form(file: File) -> None:
     if problems:
         told = [f"{file.place(*problem.path)}: {problem.message}" for problem in problems[:_MOST_TOLD]]
         raise RequestError("\n".join(told))
+
+
+def _is_deeper(data: Any, most: int) -> bool:
+    """Whether tables and lists are nested beyond ``most`` levels."""
+    level = [data]
+    for _ in range(most):
+        level = [
+            below
+            for value in level
+            if isinstance(value, dict | list)
+            for below in (value.values() if isinstance(value, dict) else value)
+        ]
+    return bool(level)
 
 
 def _with_dates_as_text(value: Any) -> Any:

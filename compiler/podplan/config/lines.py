@@ -19,6 +19,7 @@ _TOKEN = re.compile(
     + r"#[^\n]*|[\[\]{}\n]",
     re.DOTALL,
 )
+MOST_PARTS = 8  # of a dotted key that are told apart
 
 
 def lines_of(text: str) -> dict[Path, int]:
@@ -38,7 +39,7 @@ def lines_of(text: str) -> dict[Path, int]:
             found.setdefault(table, line)
         elif key and text.startswith("=", key.end()):
             names = _names(key[1])
-            for depth in range(1, len(names) + 1):
+            for depth in range(1, min(len(names), MOST_PARTS) + 1):
                 found.setdefault((*table, *names[:depth]), line)
         after = _end_of_statement(text, position if not header else header.end())
         line += text.count("\n", position, after)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from podplan.findings import Finding
@@ -36,7 +37,8 @@ class Silences:
             self._rulings[()] = Ruling(tuple(policies))
         self._pages: dict[str, Page] = {}
         self._annotations: dict[Suppression, str] = {}
-        self._faults: list[Finding] = []
+        self._faults: dict[Finding, None] = {}
+        self._dated = False
         self._marks = Marks(set(), {})
 
     def ruling(self, file: str) -> Ruling:
@@ -56,10 +58,10 @@ class Silences:
         if not self.terms.heed_ignores:
             return False
         found = page(source, self.terms)
-        if found.suppressions or found.faults:
-            self._pages[source.file] = found
-            self._faults += found.faults
-        return source.file in self._pages
+        self._dated = self._dated or found.dated
+        self._faults.update(dict.fromkeys(found.faults))
+        self._pages[_real(source.file)] = found
+        return bool(found.suppressions or found.faults)
 
     def graded(self, file: str, findings: Iterable[Finding]) -> list[Finding]:
         """The findings about a file without those of rules that are off for it, in its own severities."""
@@ -73,13 +75,13 @@ class Silences:
 
     def annotated(self, file: str, docs: Iterable[Doc], findings: Iterable[Finding]) -> list[Finding]:
         """The findings about objects of a file, without what the annotations of these silence."""
-        suppressions: dict[object, list[Suppression]] = {}
+        suppressions: dict[str, list[Suppression]] = {}
         for doc in docs if self.terms.heed_ignores else ():
             usable, faults = annotated(doc, self.terms)
             if usable:
                 suppressions[_key(identity(doc.data))] = usable
             self._annotations.update(dict.fromkeys(usable, file))
-            self._faults += (fault for fault in faults if fault not in self._faults)
+            self._faults.update(dict.fromkeys(faults))
         if not suppressions:
             return list(findings)
         return [
@@ -95,15 +97,12 @@ class Silences:
         ``source_of`` gives the files that were read because others refer to them.
         """
         kept = []
-        elsewhere: dict[str, Page | None] = {}
+        pages: dict[str, Page | None] = {}
         for found in findings:
             file = found.location.file
-            there = self._pages.get(file)
-            if there is None and self.terms.heed_ignores:
-                if file not in elsewhere:
-                    source = source_of(file)
-                    elsewhere[file] = page(source, self.terms) if source is not None else None
-                there = elsewhere[file]
+            if file not in pages:
+                pages[file] = self._page(file, source_of)
+            there = pages[file]
             if there is not None and there.suppressions:
                 found = silenced(found, there.suppressions, self.terms, self._marks, there)
             kept.append(found)
@@ -113,11 +112,21 @@ class Silences:
             kept, self.terms.baseline, texts, lambda found: may_be_silenced(found, self.terms)
         )
 
+    def _page(self, file: str, source_of: Callable[[str], Source | None]) -> Page | None:
+        """The suppressions in a file, checked or only referred to."""
+        if not self.terms.heed_ignores or _real(file) in self._pages:
+            return self._pages.get(_real(file))
+        source = source_of(file)
+        found = page(source, self.terms) if source is not None else None
+        self._dated = self._dated or (found is not None and found.dated)
+        return found
+
     def faults(self, is_whole: Callable[[str], bool]) -> list[Finding]:
         """What is wrong with the suppressions; ``is_whole`` tells if all was seen that a file is about."""
         found = list(self._faults)
-        for file, there in self._pages.items():
-            found += hygiene(there.suppressions, self._marks, self._on(file, is_whole), self.terms)
+        for there in self._pages.values():
+            for file in {one.location.file for one in there.suppressions}:
+                found += hygiene(there.suppressions, self._marks, self._on(file, is_whole), self.terms)
         for one, file in self._annotations.items():
             found += hygiene([one], self._marks, self._on(file, is_whole), self.terms)
         return [graded for fault in found for graded in self.graded(fault.location.file, [fault])]
@@ -125,11 +134,16 @@ class Silences:
     @property
     def today(self) -> str:
         """The day by which suppressions were judged; "" where it made no difference."""
-        return self.terms.today if any(page.dated for page in self._pages.values()) else ""
+        return self.terms.today if self._dated else ""
 
     def _on(self, file: str, is_whole: Callable[[str], bool]) -> frozenset[str]:
         return self.ruling(file).codes - self.undecided if is_whole(file) else frozenset()
 
 
-def _key(named: Mapping[str, object] | None) -> tuple[object, ...]:
-    return tuple((named or {}).items())
+def _key(named: Mapping[str, object] | None) -> str:
+    return repr(named)  # the parts may be anything that somebody wrote
+
+
+def _real(file: str) -> str:
+    """A file by one name, however it was referred to."""
+    return os.path.abspath(file)

@@ -181,7 +181,7 @@ def _covers(one: Suppression, found: Finding, page: Page | None) -> bool:
     cover, where = one.cover, found.location
     if cover is None:
         return True
-    if page is None or one.location.file != where.file:
+    if page is None:
         return False
     if cover.first <= (where.line, where.column) < cover.last:
         return True
