@@ -69,6 +69,8 @@ DEEPSPEED: tuple[Regime, ...] = (
     Regime("DeepSpeed 0.12.4", (0, 12, 4), _after(_around('"'))),
     Regime("DeepSpeed since 0.12.5", (0, 12, 5), _in_double_quotes),
 )
+# The script itself is sent as it is by both launchers, in every version.
+SCRIPT = Regime("the script is sent without quotes", (0, 0, 0), str)
 COLOSSALAI = Regime("colossalai run", (0, 0, 0), str)
 
 

@@ -13,7 +13,8 @@ _NAME = re.compile(
 )
 _WITH_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
 _NOT_A_SECRET = re.compile(
-    r"|true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Za-z]:?\\.*|\$.*", re.DOTALL
+    r"true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Z]:\\.*|\$.*|\S+\.(?:json|pem|key|crt|txt|ya?ml)",
+    re.DOTALL | re.IGNORECASE,
 )
 
 

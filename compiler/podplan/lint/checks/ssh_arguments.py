@@ -12,6 +12,7 @@ from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import (
     COLOSSALAI,
+    SCRIPT,
     Regime,
     arrives,
     deepspeed_version,
@@ -62,7 +63,7 @@ def _arguments(job: Job) -> Iterator[tuple[Path, str, tuple[Regime, ...]]]:
         if isinstance(written, str):
             expanded = expand(written, variables, complete=complete)
             if expanded.known:
-                yield (*path, index), expanded.text, regimes if index else (COLOSSALAI,)
+                yield (*path, index), expanded.text, regimes if index else (SCRIPT,)
 
 
 def _program(job: Job) -> tuple[Path, list[Any], Written | None]:

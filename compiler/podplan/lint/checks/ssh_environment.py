@@ -11,11 +11,10 @@ from podplan.launchers.kubelet import environment
 from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import COLOSSALAI, arrives, deepspeed_version
+from podplan.lint.checks._ssh_names import of_the_runtime
 from podplan.lint.checks._training import env, role_called, training
 from podplan.lint.subject import Hit, Subject
 
-# The container runtime reads these, not the training.
-_OF_THE_RUNTIME = re.compile(r"NVIDIA_|HABANA_VISIBLE|AMD_VISIBLE")
 # What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
 _EXPORTED_BY_DEEPSPEED = re.compile(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 
@@ -49,7 +48,7 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         return
     wanted = re.compile(params["names"])
     for index, name, _ in env(container.data):
-        if name in known or _OF_THE_RUNTIME.match(name):
+        if name in known or of_the_runtime(name):
             continue
         if bool(wanted.fullmatch(name)) is not bool(params.get("others")):
             path = (*container.path, "env", index)

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from podplan.findings import Path
+from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping
 from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode
 from podplan.lint.subject import Hit, Subject
+from podplan.provenance import Doc
 
 KEYS = "ssh-keys"  # the volume of the keys in the lowered Pods
 
@@ -43,6 +45,30 @@ def ssh_key_modes(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     user = mapping(container, "securityContext").get("runAsUser", pod.get("runAsUser"))
     if user in (None, 0):
         yield Hit(("spec", "securityContext", "fsGroup"), {"group": group, "keys": keys})
+
+
+def ssh_users_differ(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A launcher of a ColossalAIJob and workers that run as different users; values ``one`` and ``other``."""
+    if mode(subject.job, "debug"):
+        return
+    users = {group.role: found for group in subject.job.pods if (found := _user(group)) is not None}
+    if {"launcher", "worker"} <= users.keys():
+        (one, doc, path, group), (other, there, other_path, _) = users["launcher"], users["worker"]
+        if one != other:
+            related = [(there, other_path, f"the workers run as user {other}")]
+            yield Hit(path, {"one": one, "other": other}, related, doc=doc, group=group)
+
+
+def _user(group: Group) -> tuple[int, Doc, Path, Group] | None:
+    """The user of the training container of a Pod, where one is given, and the place that says so."""
+    listed = dict(entries(mapping(group.doc.data, "spec"), "containers"))
+    own = mapping(listed.get(group.training or 0), "securityContext")
+    pod = mapping(mapping(group.doc.data, "spec"), "securityContext")
+    path = ("spec", "containers", group.training or 0)
+    for field, base, context in _effective(path, own, pod):
+        if field == "runAsUser" and isinstance(context[field], int):
+            return context[field], group.doc, (*base, field), group
+    return None
 
 
 def _effective(
