@@ -14,6 +14,7 @@ from podplan.groups import Group
 from podplan.lint.apply import apply, apply_to_set, apply_to_variants, lacking
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
+from podplan.lint.masking import masked
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import UNSILENCED
 from podplan.lint.silences import Silences
@@ -152,7 +153,7 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
         today=run.silences.today,
     )
     unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
-    return Result(said, summary, shown, everything, unlowered, undecided)
+    return Result(said, summary, masked(shown, everything), everything, unlowered, undecided)
 
 
 def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:
