@@ -1,0 +1,82 @@
+"""The command lines with which the Pods of a job start their processes, with their places in the Pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Group, at_index
+from podplan.launchers.find import Invocation, find
+from podplan.launchers.torchrun import Torchrun
+from podplan.launchers.words import Word
+from podplan.lint.checks._resources import training
+from podplan.lint.subject import Job
+
+LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
+
+
+class Launch(NamedTuple):
+    """A program that the training container of a group of Pods starts; ``path`` is that container."""
+
+    group: Group
+    path: Path
+    container: Mapping[str, Any]
+    invocation: Invocation
+
+    def place(self, word: Word) -> Path:
+        """Where a word stands in the Pod."""
+        return (*self.path, *word.path)
+
+    @property
+    def is_launcher(self) -> bool:
+        """Whether it starts the processes of a training."""
+        return self.invocation.launcher in LAUNCHERS
+
+    @property
+    def torchrun(self) -> Torchrun | None:
+        """What a line of torchrun asks for; None for other programs."""
+        facts = self.invocation.facts
+        return facts if isinstance(facts, Torchrun) else None
+
+
+def launches(job: Job) -> tuple[Launch, ...]:
+    """The programs that the training containers of a job start, read from the first replica of each group."""
+    if _latest[0] is not job:
+        _latest[:] = [job, tuple(launch for group in job.pods for launch in of_replica(group, group.start))]
+    found: tuple[Launch, ...] = _latest[1]
+    return found
+
+
+# Several policies ask for the lines of the same job one after the other.
+_latest: list[Any] = [None, ()]
+
+
+def of_replica(group: Group, index: int) -> list[Launch]:
+    """The programs that the training container of one replica starts."""
+    found = training(group)
+    if found is None:
+        return []
+    path, container = found
+    if group.doc.varies:
+        container = at_index(group.doc, index)["spec"]["containers"][path[-1]]
+    return [Launch(group, path, container, invocation) for invocation in find(container).invocations]
+
+
+def same_on(launch: Launch, index: int) -> Launch | None:
+    """The same program of another replica of its group; None where that starts others."""
+    number = [each.invocation.word for each in of_replica(launch.group, launch.group.start)].index(
+        launch.invocation.word
+    )
+    others = of_replica(launch.group, index)
+    return others[number] if number < len(others) else None
+
+
+def last(group: Group) -> int:
+    """The highest index of a group."""
+    return group.start + max(group.replicas, 1) - 1
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things: 1 process, 2 processes."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

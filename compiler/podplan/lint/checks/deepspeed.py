@@ -1,0 +1,167 @@
+"""The deepspeed line of a DeepSpeedJob: what its options may be, and which hosts and slots they choose.
+
+Sources: t9k-semantics §6.2; lowering-anchors §2.2 and §4.2; deepspeed/launcher/runner.py and launch.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import mapping, text
+from podplan.launchers.deepspeed import DeepSpeed
+from podplan.lint.checks import _hosts
+from podplan.lint.checks._deepspeed_line import DeepSpeedLine, line_of
+from podplan.lint.checks._jobs import spec_of
+from podplan.lint.checks._launches import counted
+from podplan.lint.checks._over_ssh import workers
+from podplan.lint.subject import Hit, Job, Subject
+
+# Options of otherArgs that the controller gives itself, with the field that says what they mean.
+_FIELDS = {
+    "no_local_rank": "config.localRank: false",
+    "autotuning": "config.autotune",
+    "module": "config.run.module",
+    "no_python": "config.run.exec",
+    "hostfile": "nothing: the controller writes the hostfile",
+}
+_NOT_UNDER_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bind_core_list")
+_NO_SCRIPT = re.compile(r"deepspeed needs a script to run")
+
+
+def deepspeed_args(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Options that deepspeed or the controller refuses; value ``what``."""
+    line = line_of(subject.job)
+    if line is None:
+        return
+    for name, option in line.read.line.options.items():
+        if not line.custom and name in _FIELDS and option.flag.path[2:3] == ("otherArgs",):
+            what = f"{option.flag.text.partition('=')[0]} is given by the controller; write {_FIELDS[name]}"
+            yield Hit(line.place(option.flag), {"what": what})
+        elif name in _NOT_UNDER_PDSH:
+            flag = option.flag.text.partition("=")[0]
+            yield Hit(
+                line.place(option.flag), {"what": f"{flag} does not work with pdsh, which starts the workers"}
+            )
+    for fault in line.read.errors:
+        if _NO_SCRIPT.match(fault.sentence) or (fault.only and workers(subject.job)[1] < 2):
+            continue  # what there is to run is the matter of another rule
+        yield Hit(line.place(fault.word), {"what": fault.sentence})
+    script = line.read.line.script
+    if not line.custom and script is not None and script.path[2:3] == ("otherArgs",):
+        what = f"deepspeed takes {script.text} for the script, since it belongs to no option"
+        yield Hit(line.place(script), {"what": what})
+    for path, what in _not_in_hostfile(subject.job, line):
+        yield Hit(path, {"what": what})
+
+
+def other_launcher(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """``--launcher`` other than pdsh; value ``launcher``."""
+    line = line_of(subject.job)
+    if line is not None and line.read.launcher not in ("pdsh", None):
+        word = line.read.line.options["launcher"].word
+        yield Hit(line.place(word), {"launcher": line.read.launcher})
+
+
+def hostname_needed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Several workers and no address of rank 0; values ``workers``."""
+    line = line_of(subject.job)
+    hosts = sum(each.replicas for each in _hosts.hostfile(subject.job))
+    if line is not None and line.read.line.sure and hosts > 1 and "master_addr" not in line.read.line.options:
+        yield Hit(
+            ("spec", "config"),
+            {"workers": hosts},
+            [(subject.doc, workers(subject.job)[0], f"{hosts} workers")],
+        )
+
+
+def unequal_slots(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A selection that leaves hosts with unlike numbers of slots; values ``option`` and ``slots``."""
+    line = line_of(subject.job)
+    if line is None:
+        return
+    numbers = _slots_left(line.read, _hosts.hostfile(subject.job))
+    if len(numbers) > 1:
+        name = "include" if line.read.include is not None else "exclude"
+        slots = f"{' and '.join(map(str, numbers))} slots"
+        yield Hit(line.place(line.read.line.options[name].word), {"option": f"--{name}", "slots": slots})
+
+
+def unused_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Workers that deepspeed is told to leave out; values ``option``, ``used``, ``workers``."""
+    job = subject.job
+    line, hosts = line_of(job), _hosts.hostfile(job)
+    pods = sum(each.replicas for each in hosts)
+    if line is None or pods < 2:
+        return
+    read = line.read
+    whole = [host for host, slots in (read.exclude or {}).items() if not slots and _hosts.listed(hosts, host)]
+    if read.nodes is not None and 0 < read.nodes < pods:
+        name, used = "num_nodes", read.nodes
+    elif read.include is not None and len(read.include) < pods:
+        name, used = "include", len(read.include)
+    elif whole:
+        name, used = "exclude", pods - len(whole)
+    else:
+        return
+    where = (subject.doc, workers(job)[0], f"{pods} workers")
+    values = {"option": f"--{name}", "used": counted(used, "worker"), "workers": pods}
+    yield Hit(line.place(read.line.options[name].word), values, [where])
+
+
+def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A deepspeed of one's own that is not told the hostfile; values ``workers`` and ``path``."""
+    line = line_of(subject.job)
+    hosts = _hosts.hostfile(subject.job)
+    pods = sum(each.replicas for each in hosts)
+    if line is None or not line.custom or not line.read.line.sure or pods < 2:
+        return
+    command = text(mapping(spec_of(subject.job), "config"), "customCommand")
+    if "hostfile" in line.read.line.options or line.read.hostfile is None or line.read.hostfile in command:
+        return
+    yield Hit(("spec", "config", "customCommand"), {"workers": pods, "hostfile": line.read.hostfile})
+
+
+def _not_in_hostfile(job: Job, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:
+    """Hosts and slots of --include and --exclude that there are none of."""
+    hosts = _hosts.hostfile(job)
+    for name, chosen in (("include", line.read.include), ("exclude", line.read.exclude)):
+        for host, slots in (chosen or {}).items():
+            found = _hosts.listed(hosts, host)
+            path = line.place(line.read.line.options[name].word)
+            if found is None and hosts and "$" not in host:
+                first, last = hosts[0].line.text(hosts[0].start), hosts[-1]
+                names = first.split()[0]
+                if last.replicas > 1:
+                    names += f" to {last.line.text(last.start + last.replicas - 1).split()[0]}"
+                yield path, f"--{name} names {host}, which is not in the hostfile ({names})"
+            elif found is not None and found.slots is not None and slots and slots[-1] >= found.slots:
+                has = (
+                    f"{host} has the slots 0 to {found.slots - 1}"
+                    if found.slots > 1
+                    else f"{host} has slot 0 only"
+                )
+                yield path, f"--{name} names slot {slots[-1]}, and {has}"
+
+
+def _slots_left(read: DeepSpeed, hosts: list[_hosts.Hosts]) -> list[int]:
+    """The different numbers of slots that the hosts in use have."""
+    chosen = read.include if read.include is not None else read.exclude
+    if chosen is None:
+        return []
+    numbers: set[int] = set()
+    named: dict[int, int] = {}
+    for host, slots in chosen.items():
+        found = _hosts.listed(hosts, host)
+        if found is None or found.slots is None:
+            return []
+        named[id(found)] = named.get(id(found), 0) + 1
+        if read.include is not None:
+            numbers.add(len(slots) or found.slots)
+        elif slots:
+            numbers.add(found.slots - len(slots))
+    if read.exclude is not None:
+        numbers |= {each.slots for each in hosts if each.slots and named.get(id(each), 0) < each.replicas}
+    return sorted(numbers - {0})

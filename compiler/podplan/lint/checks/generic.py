@@ -1,0 +1,159 @@
+"""The rules of a GenericJob that say how it ends, and the variables that its controller replaces.
+
+Source: t9k-semantics §4.1 to §4.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import entries, mapping, number, text, texts
+from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
+from podplan.lint.subject import Hit, Job, Subject
+
+_RULES = ("successRules", "failureRules")
+# $$ is an escape; what has a blank is a command of a shell.
+_REFERENCE = re.compile(r"\$\$|\$\((?P<inner>[^()$\s]+)\)")
+_REPLICAS = re.compile(r"replicas\[(?P<type>[^\[\]]+)\]")
+_HOST = re.compile(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
+_PORT = re.compile(r"service\.port\[(?P<name>[^\[\]]+)\]")
+_ALIKE = re.compile(r"(?:replicas?|services?|rank|type)[.\[].*")
+_FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
+# Fields of a container in which variables are replaced.
+_REPLACED = ("command", "args", "env")
+
+
+def rules_unreachable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A rule that names a type or a rank that the job does not have; values ``rules`` and ``what``."""
+    job = subject.job
+    replicas = _replicas(job)
+    for section, path, type_, ranks in _rules(job):
+        if type_ not in replicas:
+            what = f"there is no type {type_}; the job has {shown_list(list(replicas))}"
+            yield Hit((*path, type_), {"rules": section, "what": what}, on_key=True)
+            continue
+        for at, rank in enumerate(ranks if isinstance(ranks, list) else ()):
+            count = replicas[type_]
+            if str(rank).isdigit() and int(rank) >= count:
+                ranks_ = (
+                    f"the ranks 0 to {count - 1}" if count > 1 else "rank 0 only" if count else "no replicas"
+                )
+                yield Hit(
+                    (*path, type_, at), {"rules": section, "what": f"{type_} has {ranks_}, no rank {rank}"}
+                )
+
+
+def no_success_rule(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Nothing that says when the job has succeeded; value ``what``."""
+    spec = spec_of(subject.job)
+    if not spec.get("successRules"):
+        path: Path = ("spec", "successRules") if "successRules" in spec else ("spec",)
+        yield Hit(path, {"what": "the job has no successRules"})
+        return
+    for at, rule in entries(spec, "successRules"):
+        if not any(rule.values()):
+            yield Hit(("spec", "successRules", at), {"what": "this rule names no replica"})
+
+
+def generic_variable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A variable that the controller leaves as it is; values ``variable`` and ``why``."""
+    job = subject.job
+    for role in roles(job):
+        spec = mapping(mapping(role.data, "template"), "spec")
+        base = (*role.path, "template", "spec")
+        for listed in ("initContainers", "containers"):
+            for at, container in entries(spec, listed):
+                yield from _in_container(job, (*base, listed, at), container)
+        rest = {key: value for key, value in spec.items() if key not in ("initContainers", "containers")}
+        yield from _elsewhere(rest, base, frozenset())
+        yield from _elsewhere(
+            mapping(mapping(role.data, "template"), "metadata"), (*base[:-1], "metadata"), frozenset()
+        )
+
+
+def _in_container(job: Job, base: Path, container: Mapping[str, Any]) -> Iterator[Hit]:
+    names = frozenset(text(entry, "name") for _, entry in entries(container, "env"))
+    for path, value in _replaced(job, container):
+        for found in _REFERENCE.finditer(value):
+            why = _why(job, found["inner"] or "", names)
+            if why:
+                yield Hit((*base, *path), {"variable": found[0], "why": why})
+    yield from _elsewhere(
+        {key: value for key, value in container.items() if key not in _REPLACED}, base, names
+    )
+
+
+def _replaced(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The strings of a container in which variables are replaced."""
+    if not mode(job, "debug"):
+        for key in ("command", "args"):
+            for at, value in texts(container, key):
+                yield (key, at), value
+    for at, entry in entries(container, "env"):
+        yield ("env", at, "value"), text(entry, "value")
+
+
+def _why(job: Job, inner: str, names: frozenset[str]) -> str:
+    """Why a variable is not replaced; "" where it is, or is a variable of the container."""
+    replicas = _replicas(job)
+    types = shown_list(list(replicas))
+    if found := _REPLICAS.fullmatch(inner):
+        return "" if found["type"] in replicas else f"there is no type {found['type']}; the job has {types}"
+    ports = [text(port, "name") for _, port in entries(mapping(spec_of(job), "service"), "ports")]
+    host, port = _HOST.fullmatch(inner), _PORT.fullmatch(inner)
+    if (host or port) and not ports:
+        return "the job has no spec.service, so its replicas have neither host nor port"
+    if host:
+        type_, rank = host["type"], int(host["rank"])
+        if type_ not in replicas:
+            return f"there is no type {type_}; the job has {types}"
+        count = replicas[type_]
+        return (
+            f"{type_} has {count} replica{'s' if count != 1 else ''}, ranks from 0" if rank >= count else ""
+        )
+    if port:
+        known = shown_list([name for name in ports if name])
+        return (
+            ""
+            if port["name"] in ports
+            else f"spec.service has no port {port['name']}; it has {known or 'none with a name'}"
+        )
+    if inner not in names and _ALIKE.fullmatch(inner):
+        return f"the controller knows {_FORMS}"
+    return ""
+
+
+def _elsewhere(data: Any, path: Path, names: frozenset[str]) -> Iterator[Hit]:
+    """Variables in fields where nobody replaces them."""
+    if isinstance(data, str):
+        for found in _REFERENCE.finditer(data):
+            inner = found["inner"] or ""
+            if inner not in names and _is_variable(inner):
+                why = "variables are replaced in command, args and values of env only"
+                yield Hit(path, {"variable": found[0], "why": why})
+    elif isinstance(data, dict):
+        for key, value in data.items():
+            yield from _elsewhere(value, (*path, key), names)
+    elif isinstance(data, list):
+        for at, value in enumerate(data):
+            yield from _elsewhere(value, (*path, at), names)
+
+
+def _is_variable(inner: str) -> bool:
+    return inner in ("type", "rank") or any(form.fullmatch(inner) for form in (_REPLICAS, _HOST, _PORT))
+
+
+def _replicas(job: Job) -> dict[str, int]:
+    """The types of the job with their numbers of replicas."""
+    return {role.type: number(role.data, "replicas") if "replicas" in role.data else 1 for role in roles(job)}
+
+
+def _rules(job: Job) -> Iterator[tuple[str, Path, str, Any]]:
+    """Each type of each rule: section, path of the rule, type, ranks."""
+    for section in _RULES:
+        for at, rule in entries(spec_of(job), section):
+            for type_, ranks in rule.items():
+                yield section, ("spec", section, at), type_, ranks

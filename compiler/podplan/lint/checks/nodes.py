@@ -1,0 +1,113 @@
+"""How many nodes a launcher waits for, beside how many Pods the job has.
+
+Sources: lowering-anchors §4.1, row 2; the launchers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.launchers.accelerate import Accelerate
+from podplan.launchers.torchrun import Torchrun
+from podplan.launchers.words import Word
+from podplan.lint.checks._jobs import kind_of, mode, roles
+from podplan.lint.checks._launches import Launch, counted, launches
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.provenance import Doc, Indexed
+
+
+class Wanted(NamedTuple):
+    """The fewest and the most nodes of a line, and the word that says so (None: nothing does)."""
+
+    least: int
+    most: int
+    word: Word | None
+
+    @property
+    def shown(self) -> str:
+        return (
+            counted(self.least, "node") if self.least == self.most else f"{self.least} to {self.most} nodes"
+        )
+
+
+def other_node_count(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Several nodes, but not as many as there are Pods. Values: ``by``, ``nodes``, ``pods``."""
+    job = subject.job
+    lines = _lines(job)
+    total = sum(launch.group.replicas for launch, _ in lines)
+    for launch, wanted in lines:
+        # Types may train apart from each other, each with as many nodes as it has replicas.
+        if wanted.most < 2 or any(
+            wanted.least <= pods <= wanted.most for pods in (total, launch.group.replicas)
+        ):
+            continue
+        values = {"by": launch.invocation.launcher, "nodes": wanted.shown, "pods": counted(total, "Pod")}
+        word = wanted.word or launch.invocation.word
+        yield Hit(launch.place(word), values, _replicas(job), doc=launch.group.doc, group=launch.group)
+
+
+def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A launcher for one node in a job of several equal Pods. Values: ``by``, ``why``, ``pods``."""
+    job = subject.job
+    lines = _lines(job)
+    total = sum(launch.group.replicas for launch, _ in lines)
+    generic = kind_of(job) == "GenericJob"
+    for launch, wanted in lines:
+        pods = launch.group.replicas if generic else total
+        if wanted.most != 1 or pods < 2 or (generic and _differs_by_replica(launch)):
+            continue
+        why = (
+            f"{wanted.word.text} says one node" if wanted.word is not None else "no number of nodes is given"
+        )
+        facts = launch.torchrun
+        if facts is not None and facts.standalone:
+            why = "--standalone is for one node"
+        values = {"by": launch.invocation.launcher, "why": why, "pods": pods}
+        word = wanted.word or launch.invocation.word
+        yield Hit(launch.place(word), values, _replicas(job), doc=launch.group.doc, group=launch.group)
+
+
+def _lines(job: Job) -> list[tuple[Launch, Wanted]]:
+    """The lines that tell a number of nodes, and always run."""
+    if mode(job, "debug"):
+        return []
+    found = []
+    for launch in launches(job):
+        wanted = _wanted(launch)
+        if wanted is not None and not launch.invocation.conditional and not launch.invocation.under:
+            found.append((launch, wanted))
+    groups = {id(launch.group) for launch, _ in found}
+    # Two trainings in one container, one after the other: nobody knows which of them is for all Pods.
+    return found if len(groups) == len(found) else []
+
+
+def _wanted(launch: Launch) -> Wanted | None:
+    facts = launch.invocation.facts
+    if isinstance(facts, Torchrun):
+        if facts.nodes is None or not facts.line.sure:
+            return None
+        if facts.standalone:
+            return Wanted(1, 1, facts.where("standalone", launch.invocation.word))
+        option = facts.line.options.get("nnodes")
+        return Wanted(*facts.nodes, option.word if option is not None else None)
+    if isinstance(facts, Accelerate) and facts.machines is not None and facts.config_file is None:
+        return Wanted(facts.machines, facts.machines, facts.line.options["num_machines"].word)
+    return None
+
+
+def _differs_by_replica(launch: Launch) -> bool:
+    """Whether the replicas get different words or variables: then each has work of its own."""
+    varies = launch.group.doc.varies
+    return any(isinstance(text, Indexed) and path[:3] == launch.path for path, text in varies.items())
+
+
+def _replicas(job: Job) -> list[tuple[Doc, Path, str]]:
+    """Where the numbers of replicas are written."""
+    found: list[tuple[Doc, Path, str]] = []
+    for role in roles(job):
+        pods = sum(group.replicas for group in job.pods if group.role == role.type)
+        if job.cr is not None and "replicas" in role.data and pods:
+            found.append((job.cr, (*role.path, "replicas"), counted(pods, "Pod")))
+    return found

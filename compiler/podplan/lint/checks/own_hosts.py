@@ -1,0 +1,61 @@
+"""Names of replicas that are written out, in env and in command lines, and that no Service has.
+
+Source: lowering-anchors §4.3, I3; t9k-semantics §4.4.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks import _hosts
+from podplan.lint.checks._jobs import mode
+from podplan.lint.subject import Hit, Subject
+
+_HOST_VARIABLE = re.compile(
+    r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)"
+)
+_OPTION = re.compile(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
+_ASKING = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
+_BEFORE = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_ASKING}|//)"
+_DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
+
+
+def unknown_replica_host(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
+    job = subject.job
+    name = _hosts.replica_name(job)
+    if name is None or mode(job, "debug") or mode(job, "pause"):
+        return
+    bare = re.sub(r"\?P<\w+>", "", name.pattern)
+    word = re.compile(
+        rf"(?<![\w./-])(?P<before>{_BEFORE})?(?P<host>{bare}){_DOMAIN}(?P<port>:\d{{2,5}})?(?![\w.-])"
+    )
+    for group in job.pods:
+        for path, value, is_host in _strings(group):
+            for found in word.finditer(value):
+                if not (is_host or found["before"] or found["port"]):
+                    continue
+                why = _hosts.missing(job, found["host"])
+                if why:
+                    yield Hit(path, {"host": found["host"], "why": why}, doc=group.doc, group=group)
+                    break
+
+
+def _strings(group: Group) -> Iterator[tuple[Path, str, bool]]:
+    """The strings of all containers of a Pod, and whether they are surely hosts."""
+    spec = mapping(group.doc.data, "spec")
+    for listed in ("initContainers", "containers"):
+        for number, container in entries(spec, listed):
+            base = ("spec", listed, number)
+            for at, entry in entries(container, "env"):
+                value = text(entry, "value")
+                yield (*base, "env", at, "value"), value, bool(_HOST_VARIABLE.fullmatch(text(entry, "name")))
+            for key in ("command", "args"):
+                words = list(texts(container, key))
+                for (at, value), (_, before) in zip(words, [(-1, ""), *words], strict=False):
+                    yield (*base, key, at), value, bool(_OPTION.fullmatch(before))

@@ -1,0 +1,224 @@
+"""How many processes train in a Pod, beside how many GPUs it has.
+
+Sources: lowering-anchors §4.1, row 1; the launchers themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import mapping
+from podplan.launchers.accelerate import Accelerate
+from podplan.launchers.colossalai import ColossalAI
+from podplan.launchers.deepspeed import DeepSpeed
+from podplan.launchers.mpirun import Mpirun
+from podplan.launchers.torchrun import Torchrun
+from podplan.lint.checks._deepspeed_line import line_of
+from podplan.lint.checks._hosts import hostfile
+from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.checks._launches import Launch, counted, launches
+from podplan.lint.checks._resources import accelerators, entries, training
+from podplan.lint.subject import Hit, Job, Subject
+
+# Options of scripts that start a process per GPU themselves.
+_OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
+
+
+class Count(NamedTuple):
+    """The processes of a Pod: how many, who starts them, the Pod, and the place that says so."""
+
+    number: int
+    by: str
+    group: Group
+    path: Path
+    gpus: int
+    gpus_path: Path
+    cr_path: Path | None = None
+    visible: bool = False
+
+
+def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Fewer processes than GPUs. Values: ``starts``, ``idle``, ``gpus``."""
+    job = subject.job
+    for count in (*_counts(job), *_without_launcher(job)):
+        if count.visible or not 0 < count.number < count.gpus:
+            continue
+        idle = count.gpus - count.number
+        values = {
+            "starts": f"{count.by} starts {counted(count.number, 'process', 'processes')}",
+            "gpus": count.gpus,
+            "idle": f"{idle} of its {count.gpus} GPUs {'has' if idle == 1 else 'have'}",
+        }
+        yield _hit(subject, count, values)
+
+
+def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``."""
+    for count in _counts(subject.job):
+        if count.number > count.gpus > 0 and count.by != "mpirun":
+            starts = f"{count.by} starts {counted(count.number, 'process', 'processes')}"
+            yield _hit(subject, count, {"starts": starts, "gpus": counted(count.gpus, "GPU")})
+
+
+def processes_by_gpus_of_none(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """``--nproc_per_node gpu`` or ``auto`` in a container without GPUs. Values: ``given``, ``happens``."""
+    for launch in launches(subject.job):
+        facts = launch.torchrun
+        if facts is None or facts.processes not in ("gpu", "auto") or launch.invocation.conditional:
+            continue
+        if _has_devices(launch.container):
+            continue
+        fails = facts.processes == "gpu"
+        happens = "torchrun refuses that" if fails else "torchrun starts a process per core of the node"
+        word = facts.where("nproc_per_node", launch.invocation.word)
+        values = {"given": facts.processes, "happens": happens}
+        yield Hit(launch.place(word), values, doc=launch.group.doc, group=launch.group)
+
+
+def _hit(subject: Subject, count: Count, values: Mapping[str, Any]) -> Hit:
+    where = (count.group.doc, count.gpus_path, counted(count.gpus, "GPU"))
+    if count.cr_path is not None:
+        return Hit(count.cr_path, values, [where], doc=subject.doc)
+    return Hit(count.path, values, [where], doc=count.group.doc, group=count.group)
+
+
+def _counts(job: Job) -> Iterator[Count]:
+    """The processes that launchers start, of each container and of each kind of Pod."""
+    kind = kind_of(job)
+    if mode(job, "debug"):
+        return
+    if kind == "DeepSpeedJob":
+        yield from _by_hostfile(job)
+        return
+    for launch in launches(job):
+        found = launch.invocation
+        number = _number(launch)
+        if number is None or found.conditional or found.under:
+            continue
+        path = launch.place(_word(launch))
+        group = launch.group
+        if kind == "ColossalAIJob":
+            group = next((each for each in job.pods if each.role == "worker"), group)
+        gpus = _gpus(group)
+        if gpus is None:
+            continue
+        visible = found.variables.get("CUDA_VISIBLE_DEVICES")
+        elsewhere = "CUDA_VISIBLE_DEVICES" in found.variables or found.after == "&"
+        if visible:
+            gpus = len(visible.split(",")), gpus[1]
+        count = Count(number, found.launcher, launch.group, path, *gpus, visible=elsewhere)
+        yield (
+            count._replace(group=group, path=path)
+            if group is launch.group
+            else _of_workers(job, count, group)
+        )
+
+
+def _of_workers(job: Job, count: Count, workers: Group) -> Count:
+    """The count of a launcher, told beside the workers that have the GPUs."""
+    spec = spec_of(job)
+    section = "torchConfig" if "torchConfig" in spec else "worker"
+    written = "procPerWorker" in mapping(spec, section)
+    path: Path = ("spec", section, "procPerWorker") if written else ("spec", section)
+    return count._replace(group=workers, cr_path=path, by="colossalai run")
+
+
+def _by_hostfile(job: Job) -> Iterator[Count]:
+    """The processes of the workers of a DeepSpeedJob: the slots of the hostfile, or as deepspeed is told."""
+    hosts = hostfile(job)
+    workers = next((group for group in job.pods if group.role == "worker"), None)
+    line = line_of(job)
+    gpus = _gpus(workers) if workers is not None else None
+    if not hosts or workers is None or gpus is None or line is None:
+        return
+    told = line.read.processes
+    if line.read.include is not None or line.read.exclude is not None or not line.read.line.sure:
+        return
+    if told is not None and told > 0:
+        path = line.place(line.read.line.options["num_gpus"].word)
+        yield Count(told, "deepspeed", workers, path, *gpus, cr_path=path)
+    elif hosts[0].slots is not None:
+        config = mapping(spec_of(job), "config")
+        path = ("spec", "config", "slotsPerWorker") if "slotsPerWorker" in config else ("spec", "config")
+        yield Count(hosts[0].slots, "deepspeed", workers, path, *gpus, cr_path=path)
+
+
+def _number(launch: Launch) -> int | None:
+    """How many processes a line starts in its Pod; None where that is not known, or left to the GPUs."""
+    facts = launch.invocation.facts
+    if isinstance(facts, Torchrun):
+        return int(facts.processes) if facts.processes is not None and facts.processes.isdigit() else None
+    if isinstance(facts, Accelerate):
+        if facts.processes is None or facts.config_file is not None or facts.flags & {"cpu", "tpu"}:
+            return None
+        return facts.processes // max(facts.machines or 1, 1)
+    if isinstance(facts, ColossalAI):
+        return facts.processes
+    if isinstance(facts, DeepSpeed):
+        return facts.processes if facts.processes is not None and facts.processes > 0 else None
+    if isinstance(facts, Mpirun) and not facts.hosts and facts.hostfile is None:
+        return facts.processes
+    return None
+
+
+_OPTION = {"accelerate": "num_processes", "deepspeed": "num_gpus", "mpirun": "np"}
+
+
+def _word(launch: Launch) -> Any:
+    found = launch.invocation
+    option = found.options.get(_OPTION.get(found.launcher, "nproc_per_node"))
+    return option.word if option is not None else found.word
+
+
+def _without_launcher(job: Job) -> Iterator[Count]:
+    """One process of python that no launcher starts, in a PyTorchTrainingJob whose Pods all have GPUs."""
+    if kind_of(job) != "PyTorchTrainingJob" or mode(job, "debug"):
+        return
+    if any(_gpus(group) is None for group in job.pods):
+        return
+    for group in job.pods:
+        of_group = [launch for launch in launches(job) if launch.group is group]
+        gpus = _gpus(group)
+        if gpus is None or len(of_group) != 1 or not _one_process(of_group[0]):
+            continue
+        launch = of_group[0]
+        path = launch.place(launch.invocation.word)
+        yield Count(1, "python", group, path, *gpus)
+
+
+def _one_process(launch: Launch) -> bool:
+    found = launch.invocation
+    script = found.script
+    if (
+        found.launcher != "python"
+        or found.conditional
+        or script is None
+        or "CUDA_VISIBLE_DEVICES" in found.variables
+    ):
+        return False
+    flags = (word.text.lower().lstrip("-").replace("-", "_") for word in found.arguments)
+    return script.text.endswith(".py") and not any(flag.startswith(_OWN_PROCESSES) for flag in flags)
+
+
+def _gpus(group: Group) -> tuple[int, Path] | None:
+    """The GPUs of the training container and their place; None without, or where Pods share them."""
+    found = training(group)
+    if found is None:
+        return None
+    amount = accelerators(found[1])
+    if not amount.number or amount.path is None or "shared" in amount.resource:
+        return None
+    return amount.number, (*found[0], *amount.path)
+
+
+def _has_devices(container: Mapping[str, Any]) -> bool:
+    """Whether a container may see GPUs: it asks for devices, or gets at those of the node in another way."""
+    asked = any("/" in name for section in ("limits", "requests") for name in entries(container, section))
+    visible = any(
+        isinstance(entry, dict) and entry.get("name") == "NVIDIA_VISIBLE_DEVICES"
+        for entry in container.get("env") or ()
+    )
+    return asked or visible or mapping(container, "securityContext").get("privileged") is True

@@ -1,0 +1,28 @@
+"""What the launchers themselves refuse: options that they do not know, values that they cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.lint.checks._jobs import kind_of, mode
+from podplan.lint.checks._launches import launches
+from podplan.lint.subject import Hit, Subject
+
+
+def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``."""
+    job = subject.job
+    if mode(job, "debug"):
+        return
+    for launch in launches(job):
+        found = launch.invocation
+        # The line of a DeepSpeedJob is read word by word from the CR.
+        if found.launcher not in params["launchers"] or (
+            kind_of(job) == "DeepSpeedJob" and found.launcher == "deepspeed"
+        ):
+            continue
+        for fault in found.errors:
+            when = f" ({fault.only})" if fault.only else ""
+            values = {"by": found.launcher, "what": f"{fault.sentence}{when}"}
+            yield Hit(launch.place(fault.word), values, doc=launch.group.doc, group=launch.group)

@@ -1,0 +1,241 @@
+"""Where the processes of a job meet: the ranks of the nodes, and the host that they meet at.
+
+Sources: lowering-anchors §2.1 and §4.1, rows 3 and 4; https://docs.pytorch.org/docs/stable/elastic/run.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.launchers.accelerate import Accelerate
+from podplan.launchers.kubelet import environment
+from podplan.launchers.torchrun import Torchrun
+from podplan.lint.checks import _hosts
+from podplan.lint.checks._deepspeed_line import line_of
+from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.checks._launches import Launch, counted, last, launches, same_on
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.provenance import Doc
+
+# The variables by which scripts themselves find rank 0.
+_MASTER = "MASTER_ADDR"
+
+
+class Meeting(NamedTuple):
+    """A host that processes meet at: who is told, in how many Pods, and where it is written.
+
+    ``written`` is false where nobody gave a host, and the launcher has its own. ``by_rank`` says that only
+    the node of rank 0 opens the port.
+    """
+
+    host: str
+    by: str
+    pods: int
+    doc: Doc
+    group: Group | None
+    path: Path
+    written: bool = True
+    by_rank: bool = False
+    launch: Launch | None = None
+
+
+def same_node_rank(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Nodes of one rank under a static rendezvous. Values: ``what`` and ``by``."""
+    job = subject.job
+    lines = [launch for launch in _static(job) if not _launched_by_controller(job)]
+    pods = sum(launch.group.replicas for launch in lines)
+    if pods < 2:
+        return
+    first: dict[int, Launch] = {}
+    for launch in lines:
+        ranks = _ranks(launch)
+        if ranks is None:
+            return
+        lowest, highest = ranks
+        other = first.get(lowest)
+        role = launch.group.role
+        of_role = sum(each.group.replicas for each in lines if each.group.role == role)
+        if (launch.group.replicas > 1 and lowest == highest) or (other and other.group.role == role):
+            yield _at_rank(launch, f"all {of_role} Pods of the type {role} have node rank {lowest}")
+        elif other is not None:
+            types = f"{other.group.role} and {role}"
+            yield _at_rank(launch, f"Pods of the types {types} both have node rank {lowest}")
+        for rank in range(lowest, min(highest, lowest + 10_000) + 1):
+            first.setdefault(rank, launch)
+
+
+def static_by_controller(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """``rdzvBackend: static``, which needs a node rank that the controller is not known to give."""
+    job = subject.job
+    if not _launched_by_controller(job):
+        return
+    lines = list(_static(job))
+    pods = sum(launch.group.replicas for launch in lines)
+    if pods > 1 and all(_ranks(launch) == (0, 0) for launch in lines):
+        yield Hit(("spec", "torchrunConfig", "rdzvBackend"), {"pods": pods})
+
+
+def rendezvous_not_shared(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A host that is another machine for each Pod, or is not that of rank 0; value ``what``."""
+    job = subject.job
+    for meeting in _meetings(job):
+        what = _wrong(job, meeting)
+        if what:
+            yield Hit(meeting.path, {"what": what}, doc=meeting.doc, group=meeting.group)
+
+
+def rendezvous_at_address(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """An IP address as the host; values ``host`` and ``by``."""
+    for meeting in _meetings(subject.job):
+        if meeting.written and _hosts.is_address(meeting.host):
+            values = {"host": meeting.host, "by": meeting.by}
+            yield Hit(meeting.path, values, doc=meeting.doc, group=meeting.group)
+
+
+def _wrong(job: Job, meeting: Meeting) -> str:
+    host, pods = meeting.host, counted(meeting.pods, "Pod")
+    if _hosts.is_loopback(host):
+        if meeting.written:
+            return f"{meeting.by} meets at {host}, which is another machine in each of the {pods}"
+        return f"{meeting.by} is told no host, so each of the {pods} waits for the others at {host}"
+    found = _hosts.pod(job, host)
+    if found is None or not meeting.by_rank or meeting.launch is None:
+        return ""
+    rank = _rank_of(job, *found)
+    if rank is None or rank == 0:
+        return ""
+    return f"{meeting.by} meets at {host}, which has node rank {rank}; only rank 0 opens the port"
+
+
+def _meetings(job: Job) -> Iterator[Meeting]:
+    """The hosts that more than one Pod of a job is told."""
+    if mode(job, "debug"):
+        return
+    if kind_of(job) == "DeepSpeedJob":
+        yield from _of_deepspeed(job)
+        return
+    found = [(launch, _several(launch)) for launch in launches(job) if not launch.invocation.under]
+    pods = sum(launch.group.replicas for launch, several in found if several)
+    if pods > 1:
+        for launch, several in found:
+            meeting = _of_line(launch, pods) if several and not launch.invocation.conditional else None
+            if meeting is not None and meeting.host and "$" not in meeting.host:
+                yield meeting
+    yield from _of_variables(job)
+
+
+def _several(launch: Launch) -> bool:
+    """Whether a line is for several nodes."""
+    facts = launch.invocation.facts
+    if isinstance(facts, Torchrun):
+        return facts.line.sure and not facts.standalone and facts.nodes is not None and facts.nodes[1] > 1
+    return isinstance(facts, Accelerate) and facts.line.sure and (facts.machines or 1) > 1
+
+
+def _of_line(launch: Launch, pods: int) -> Meeting | None:
+    facts, group = launch.invocation.facts, launch.group
+    by = launch.invocation.launcher
+    if isinstance(facts, Torchrun):
+        by_rank = facts.backend == "static"
+        name = "rdzv_endpoint" if "rdzv_endpoint" in facts.given else "master_addr"
+        path = launch.place(facts.where(name, launch.invocation.word))
+        if facts.host is None or (facts.backend or "") not in ("static", "c10d"):
+            return None
+        if name not in facts.line.options and name in facts.given:
+            path = _variable(launch, f"PET_{name.upper()}") or path
+        return Meeting(facts.host, by, pods, group.doc, group, path, name in facts.given, by_rank, launch)
+    if isinstance(facts, Accelerate) and facts.main_ip:
+        path = launch.place(facts.line.options["main_process_ip"].word)
+        return Meeting(facts.main_ip, by, pods, group.doc, group, path, True, True, launch)
+    return None
+
+
+def _of_deepspeed(job: Job) -> Iterator[Meeting]:
+    line, hosts = line_of(job), _hosts.hostfile(job)
+    pods = sum(each.replicas for each in hosts)
+    if line is None or pods < 2 or job.cr is None or not line.read.master_addr:
+        return
+    path = line.place(line.read.line.options["master_addr"].word)
+    yield Meeting(line.read.master_addr, "deepspeed", pods, job.cr, None, path)
+
+
+def _of_variables(job: Job) -> Iterator[Meeting]:
+    """MASTER_ADDR of a GenericJob whose scripts read it themselves."""
+    if kind_of(job) != "GenericJob":
+        return
+    for launch in launches(job):
+        if launch.is_launcher or launch.invocation.launcher != "python" or launch.invocation.under:
+            continue
+        variables = environment(launch.container)
+        host, size = variables.get(_MASTER), variables.get("WORLD_SIZE")
+        pods = sum(each.replicas for each in job.pods if _sets(each, _MASTER))
+        if not host or "$" in host or not size or not size.isdigit() or int(size) < 2 or pods < 2:
+            continue
+        path = _variable(launch, _MASTER)
+        if path is not None:
+            yield Meeting(host, "the script", pods, launch.group.doc, launch.group, path)
+
+
+def _sets(group: Group, name: str) -> bool:
+    containers = entries(mapping(group.doc.data, "spec"), "containers")
+    return any(text(entry, "name") == name for _, each in containers for _, entry in entries(each, "env"))
+
+
+def _variable(launch: Launch, name: str) -> Path | None:
+    """Where the value of a variable is written."""
+    found = [at for at, entry in entries(launch.container, "env") if text(entry, "name") == name]
+    return (*launch.path, "env", found[-1], "value") if found else None
+
+
+def _static(job: Job) -> Iterator[Launch]:
+    """The lines for several nodes whose ranks are told to them."""
+    for launch in launches(job):
+        facts, found = launch.invocation.facts, launch.invocation
+        if found.conditional or found.under or not _several(launch):
+            continue
+        static = isinstance(facts, Torchrun) and facts.backend == "static"
+        if static or (isinstance(facts, Accelerate) and "machine_rank" in facts.line.options):
+            yield launch
+
+
+def _launched_by_controller(job: Job) -> bool:
+    return mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not mode(job, "debug")
+
+
+def _ranks(launch: Launch) -> tuple[int, int] | None:
+    """The node ranks of the first and the last replica of a group; None where one is not known."""
+    highest = same_on(launch, last(launch.group)) if launch.group.replicas > 1 else launch
+    ranks = _rank(launch), _rank(highest) if highest is not None else None
+    return None if ranks[0] is None or ranks[1] is None else (ranks[0], ranks[1])
+
+
+def _rank(launch: Launch) -> int | None:
+    facts = launch.invocation.facts
+    if isinstance(facts, Torchrun):
+        return facts.node_rank
+    return facts.machine_rank if isinstance(facts, Accelerate) else None
+
+
+def _rank_of(job: Job, group: Group, index: int) -> int | None:
+    """The node rank of one Pod; None where it runs no such line."""
+    for launch in _static(job):
+        if launch.group is group:
+            other = same_on(launch, index)
+            return _rank(other) if other is not None else None
+    return None
+
+
+def _at_rank(launch: Launch, what: str) -> Hit:
+    """A hit at the option of the rank, or at the launcher that is not told one."""
+    found = launch.invocation
+    option = found.options.get("machine_rank" if found.launcher == "accelerate" else "node_rank")
+    path = launch.place(option.word if option is not None else found.word)
+    if option is None:
+        path = _variable(launch, "PET_NODE_RANK") or path
+        if "node_rank" not in (launch.torchrun.given if launch.torchrun else {}):
+            what += ", which is what torchrun takes without --node_rank"
+    return Hit(path, {"what": what}, doc=launch.group.doc, group=launch.group)
