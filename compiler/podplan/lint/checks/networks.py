@@ -165,7 +165,7 @@ def interface_of_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[
         return
     for number, variable in entries(subject.data, "env"):
         name, value = text(variable, "name"), text(variable, "value")
-        if name not in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME") or value.startswith("^"):
+        if name not in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
             continue
         names = [one.strip() for one in value.removeprefix("=").split(",")]
         if names and all(OF_NODE.fullmatch(one) for one in names):
