@@ -86,6 +86,11 @@ def finding_cases() -> list[Path]:
     return sorted(folder for folder in (FIXTURES / "findings").iterdir() if folder.is_dir())
 
 
+def mistake_cases() -> list[Path]:
+    """The folders with a mistake that a policy finds."""
+    return sorted(folder for folder in (FIXTURES / "mistakes").iterdir() if folder.is_dir())
+
+
 def copy(files: list[Path], folder: Path, to: Path) -> None:
     """``files`` of ``folder`` at the same places below ``to``: no path of this machine gets into a golden."""
     for file in files:

@@ -9,7 +9,7 @@ import click
 
 from podplan.check import Result, summarised
 from podplan.cli.check import exit_code
-from podplan.cli.exits import CLEAN
+from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.options import Request, default_paths, request
 from podplan.pipeline import Plan
 from podplan.reading import Reader, sources, standard_input
@@ -28,10 +28,12 @@ class Produced(NamedTuple):
 def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produced:
     """The plans for the paths; findings go to standard error.
 
+    Policies are for check: what the API server takes can be rendered and lowered, so that it can be looked at.
     With -e all the environments are rendered, and the profile as written is not.
     """
     paths = default_paths(paths)
     asked = request(paths, **flags)
+    asked = asked._replace(settings=asked.settings._replace(policies=()))
     reader = Reader()
     found = (
         [standard_input(flags["stdin_filename"])]
@@ -46,7 +48,7 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
     result = summarised(found, made, asked.settings, reader)
     code = exit_code(result, asked.fail_on)
     if code == CLEAN and any(plan.cr is None or ("cr" in wanted and not plan.lowered) for plan in made):
-        code = exit_code(result, None) or 1
+        code = FINDINGS
     if result.findings:
         say(result)
     return Produced(made, asked, code)

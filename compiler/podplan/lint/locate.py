@@ -40,7 +40,8 @@ def other_places(doc: Doc, path: Path) -> list[Place]:
     places: list[Place] = []
     while doc.source is None:
         origin, rest = origin_of(doc, path)
-        places += origin.places[1:]
+        if origin.how == "computed" and not rest:
+            places += origin.places[1:]
         if not origin.places:
             break
         place = origin.places[0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from unicodedata import combining, east_asian_width
 
 from podplan.check import Result
-from podplan.findings import Finding, Location, pointer
+from podplan.findings import Finding, Location, Severity, pointer
 from podplan.report.summary import summary_line
 
 TAB = "    "
@@ -15,9 +15,19 @@ MAX_VARIANTS_NAMED = 3
 
 
 def render(result: Result) -> str:
-    """All findings with their source frames, and a line that sums up."""
-    blocks = [_finding(found, result.texts) for found in result.findings]
+    """Errors and warnings with their source frames, infos in a line each, and a line that sums up."""
+    blocks = [_finding(found, result.texts) for found in result.findings if found.severity > Severity.INFO]
+    infos = [_line(found) for found in result.findings if found.severity <= Severity.INFO]
+    if infos:
+        blocks.append("\n".join(infos))
     return "\n\n".join([*blocks, summary_line(result)]) + "\n"
+
+
+def _line(found: Finding) -> str:
+    """An info in one line: there are many, and they keep nothing from running."""
+    where = found.location
+    place = f"{where.file}:{where.line}:{where.column}"
+    return f"{found.severity}[{found.rule} {found.name}]: {place}: {found.message}"
 
 
 def _finding(found: Finding, texts: Mapping[str, str]) -> str:
