@@ -84,6 +84,7 @@ CHECKS: dict[str, str] = {
     "ssh-env-values": "ssh_environment",
     "secret-over-ssh": "ssh_environment",
     "ssh-arguments": "ssh_arguments",
+    "variable-over-ssh": "ssh_arguments",
     "ssh-user": "ssh_identity",
     "ssh-key-modes": "ssh_identity",
     "ssh-users-differ": "ssh_identity",

@@ -110,10 +110,16 @@ def _by_hand(word: str, got: str) -> bool:
     return quoted and got == f"{option}{equals}{value[1:-1]}"
 
 
-def spelling(word: str, regimes: tuple[Regime, ...]) -> str:
-    """How to write ``word`` so that the workers get it under all of ``regimes``; "" for no simple way."""
-    option, equals, value = word.partition("=") if word.startswith("-") else ("", "", word)
-    for candidate in (shlex.quote(word), f"{option}{equals}{shlex.quote(value)}"):
-        if all(arrives(candidate, regime) == Arrival((word,)) for regime in regimes):
+def spelling(
+    written: str, regimes: tuple[Regime, ...], expanded: Callable[[str], str] = lambda word: word
+) -> str:
+    """How to write a word so that the workers get it under all of ``regimes``; "" for no simple way.
+
+    ``expanded`` is what becomes of a word before it is sent.
+    """
+    option, equals, value = written.partition("=") if written.startswith("-") else ("", "", written)
+    wanted = Arrival((expanded(written),))
+    for candidate in (shlex.quote(written), f"{option}{equals}{shlex.quote(value)}"):
+        if all(arrives(expanded(candidate), regime) == wanted for regime in regimes):
             return candidate
     return ""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
@@ -26,44 +27,75 @@ from podplan.lint.checks._training import Written, role_called, training
 from podplan.lint.subject import Hit, Job, Subject
 
 _LONGEST_SHOWN = 60
+# What somebody writes who wants it to be replaced.
+_VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
+
+
+class Sent(NamedTuple):
+    """A word on its way to the workers: where and how it is written, what it is by then, how it is sent."""
+
+    path: Path
+    written: str
+    word: str
+    regimes: tuple[Regime, ...]
+    expanded: Callable[[str], str]
 
 
 def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Arguments that do not reach the workers as they are written; values ``what`` and ``instead``.
 
     ``params["certain"]`` says which: those that certainly do not, or those that do with some versions of
-    DeepSpeed, where the image does not tell the version.
+    DeepSpeed, where the image does not tell the version. Variables of the shell are another check's.
     """
-    job = subject.job
-    if not over_ssh(job):
-        return
-    for path, word, regimes in _arguments(job):
-        broken = [regime for regime in regimes if not survives(word, regime)]
-        if not broken or (len(broken) == len(regimes)) is not params["certain"]:
+    for sent in _arguments(subject.job):
+        broken = _broken(sent)
+        if not broken or (len(broken) == len(sent.regimes)) is not params["certain"]:
+            continue
+        got = arrives(sent.word, broken[-1])
+        if _VARIABLE.fullmatch(got.replaced):
             continue
         said = broken[-1].name
-        if len(regimes) > 1 and params["certain"]:
+        if len(sent.regimes) > 1 and params["certain"]:
             said = "every version of DeepSpeed"
-        got = arrives(word, broken[-1])
-        better = spelling(word, regimes)
+        better = spelling(sent.written, sent.regimes, sent.expanded)
         instead = f"write {_shown(better)}" if better else "put the value into a file that the script reads"
-        values = {"what": f"{_what(word, got)} ({said})", "instead": instead}
-        yield Hit(path, values, hosts_place(subject))
+        values = {"what": f"{_what(sent.word, got)} ({said})", "instead": instead}
+        yield Hit(sent.path, values, hosts_place(subject))
 
 
-def _arguments(job: Job) -> Iterator[tuple[Path, str, tuple[Regime, ...]]]:
-    """The words that the launcher sends to the workers, with their places and how they are sent."""
+def variable_over_ssh(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Arguments in which the shells of the workers replace a variable; values ``variable`` and ``by``."""
+    for sent in _arguments(subject.job):
+        broken = _broken(sent)
+        variable = arrives(sent.word, broken[-1]).replaced if broken else ""
+        if _VARIABLE.fullmatch(variable):
+            values = {"variable": variable, "by": broken[-1].name}
+            yield Hit(sent.path, values, hosts_place(subject))
+
+
+def _broken(sent: Sent) -> list[Regime]:
+    """The regimes under which a word does not arrive."""
+    return [regime for regime in sent.regimes if not survives(sent.word, regime)]
+
+
+def _arguments(job: Job) -> Iterator[Sent]:
+    """The words that the launcher sends to the workers."""
+    if not over_ssh(job):
+        return
     path, words, container = _program(job)
     regimes: tuple[Regime, ...] = (COLOSSALAI,)
     if kind_of(job) == "DeepSpeedJob":
         regimes = regimes_of(deepspeed_version(container.data.get("image")) if container else None)
     variables = environment(container.data) if container else {}
     complete = container is not None and not container.data.get("envFrom")
+
+    def expanded(word: str) -> str:
+        return expand(word, variables, complete=complete).text
+
     for index, written in enumerate(words):
-        if isinstance(written, str):
-            expanded = expand(written, variables, complete=complete)
-            if expanded.known:
-                yield (*path, index), expanded.text, regimes if index else (SCRIPT,)
+        if isinstance(written, str) and expand(written, variables, complete=complete).known:
+            sent_as = regimes if index else (SCRIPT,)
+            yield Sent((*path, index), written, expanded(written), sent_as, expanded)
 
 
 def _program(job: Job) -> tuple[Path, list[Any], Written | None]:
