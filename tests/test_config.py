@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from podplan import bundled
+from podplan.cli.settings import DEFAULTS
 from podplan.config import Config, config_for, config_from
 from podplan.config.lines import lines_of
 from podplan.findings import Severity
@@ -345,3 +349,20 @@ def test_render_reads_the_same_configuration(top: Path) -> None:
     write(top / "podplan.toml", "ignore = ['SCHEMA001']\nseverity = {SEC001 = 'error'}\n")
     run = podplan("lower", "job.yaml", cwd=top)
     assert (run.code, run.err) == (0, ""), "and what policies say keeps nothing from being rendered"
+
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def test_the_documentation_has_every_key_and_its_example_holds(top: Path) -> None:
+    page = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    schema = json.loads(bundled.read("schemas", "Config.json"))
+    told = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
+    assert told == set(schema["properties"])
+    assert set(DEFAULTS) | {"extend"} == told
+    (example,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    write(top / "podplan.toml", example)
+    write(top / "podplan-baseline.json", '{"format": 1, "findings": []}')
+    write(top / "job.yaml", JOB)
+    run = podplan("check", "--show-settings", "job.yaml", cwd=top)
+    assert (run.code, run.err) == (0, "")

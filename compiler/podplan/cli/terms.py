@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from podplan.cli.settings import LISTS, Setting
+from podplan.cli.settings import CLOCK, LISTS, Setting
 from podplan.config import Config, PathSettings
-from podplan.lint.baseline import Entry, parsed
 from podplan.lint.policy import Policy
 from podplan.lint.selection import PRESETS, Selection, demand_known, raised
 from podplan.lint.terms import Section, Terms
 from podplan.reading.files import OutsideRoot, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
+
+if TYPE_CHECKING:
+    from podplan.lint.baseline import Entry
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _NAMING = (*LISTS, "severity", "mandatory")
@@ -121,12 +123,16 @@ def _demand(place: str, texts: Iterable[str], rules: list[Rule]) -> None:
 
 
 def _day(today: Setting) -> str:
-    from podplan.lint.directives import is_day
-
-    if today.value and not is_day(today.value):
+    if today.value and today.source != CLOCK and not _is_day(today.value):
         raise RequestError(f'{today.source} wants a day as YYYY-MM-DD, not "{today.value}"')
     day: str = today.value
     return day
+
+
+def _is_day(text: str) -> bool:
+    from podplan.lint.directives import is_day
+
+    return is_day(text)
 
 
 def _baseline(baseline: Setting) -> tuple[Entry, ...] | None:
@@ -135,6 +141,8 @@ def _baseline(baseline: Setting) -> tuple[Entry, ...] | None:
 
 def read_baseline(file: str) -> tuple[Entry, ...]:
     """The entries of a baseline file. Raises RequestError."""
+    from podplan.lint.baseline import parsed
+
     try:
         return parsed(read_inside(root_of(file), file).decode(), file)
     except FileNotFoundError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from podplan.config.lines import lines_of
 from podplan.findings import Path
 from podplan.limits import MAX_EXTENDS_DEPTH
 from podplan.reading.files import OutsideRoot, in_user_terms, read_inside, root_of
@@ -110,6 +109,8 @@ def _read(path: str, root: str, shown: str) -> File | None:
 
 def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File | None:
     import tomllib
+
+    from podplan.config.lines import lines_of
 
     if any(line.count(b".") > MAX_DOTS for line in content.split(b"\n")):
         raise RequestError(f"{shown}: a line has more than {MAX_DOTS} dots")

@@ -56,19 +56,10 @@ _END = (2**62, 0)
 WHOLE_FILE = Cover((0, 0), _END)
 
 
-def might_suppress(text: str) -> bool:
-    """Whether it is worth looking for comments in a text."""
-    return "podplan:" in text
-
-
 def comments(source: Source) -> list[Comment]:
     """The comments of a file that suppress findings, in order. Raises BoundExceeded."""
     text = source.text
-    found = (
-        [match for match in DIRECTIVE.finditer(text) if directive(match["body"])]
-        if might_suppress(text)
-        else []
-    )
+    found = [match for match in DIRECTIVE.finditer(text) if directive(match["body"])]
     if not found:
         return []
     if len(found) > MAX_SUPPRESSIONS:
@@ -78,12 +69,6 @@ def comments(source: Source) -> list[Comment]:
     scalars = sorted(extent for document in source.documents for extent in _scalars(document, text))
     lines = Lines(text)
     return [_comment(match, source, nodes, lines) for match in found if not _inside(match.start(), scalars)]
-
-
-def document_at(source: Source, line: int) -> int | None:
-    """The index of the document that holds a line; None before the first."""
-    before = [doc.index for doc in source.documents if doc.span(()).line <= line]
-    return before[-1] if before else None
 
 
 def _comment(match: re.Match[str], source: Source, nodes: Sequence[_Node], lines: Lines) -> Comment:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-ANNOTATION = "lint.podplan.dev/ignore"
 FORM = "# podplan: ignore[RULE] until=YYYY-MM-DD -- reason"
 ANNOTATION_FORM = '"RULE=reason; RULE=reason"'
 

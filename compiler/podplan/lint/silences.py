@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from podplan.findings import Finding
-from podplan.lint.baseline import without_known
 from podplan.lint.policy import Policy
 from podplan.lint.selection import Ruling
-from podplan.lint.suppression import (
-    Marks,
-    Page,
-    Suppression,
-    annotated,
-    hygiene,
-    may_be_silenced,
-    page,
-    silenced,
-)
-from podplan.lint.terms import Terms, ruling_under, sections_of
+from podplan.lint.terms import ANNOTATION, COMMENT, Terms, ruling_under, sections_of
 from podplan.provenance import Doc
 from podplan.reading.documents import identity
 from podplan.rules import RULES
 from podplan.source import Source
+
+if TYPE_CHECKING:
+    from podplan.lint.suppression import Page, Suppression
 
 
 class Silences:
@@ -39,7 +32,8 @@ class Silences:
         self._annotations: dict[Suppression, str] = {}
         self._faults: dict[Finding, None] = {}
         self._dated = False
-        self._marks = Marks(set(), {})
+        self._used: set[Suppression] = set()
+        self._refused: dict[Suppression, str] = {}
 
     def ruling(self, file: str) -> Ruling:
         """Which rules are on for a file. Raises RequestError."""
@@ -55,10 +49,9 @@ class Silences:
 
     def open(self, source: Source) -> bool:
         """Looks for suppressions in a file that is checked; whether there are any. Raises BoundExceeded."""
-        if not self.terms.heed_ignores:
+        found = self._read(source)
+        if found is None:
             return False
-        found = page(source, self.terms)
-        self._dated = self._dated or found.dated
         self._faults.update(dict.fromkeys(found.faults))
         self._pages[_real(source.file)] = found
         return bool(found.suppressions or found.faults)
@@ -77,6 +70,10 @@ class Silences:
         """The findings about objects of a file, without what the annotations of these silence."""
         suppressions: dict[str, list[Suppression]] = {}
         for doc in docs if self.terms.heed_ignores else ():
+            if not _is_annotated(doc):
+                continue
+            from podplan.lint.suppression import annotated
+
             usable, faults = annotated(doc, self.terms)
             if usable:
                 suppressions[_key(identity(doc.data))] = usable
@@ -84,10 +81,7 @@ class Silences:
             self._faults.update(dict.fromkeys(faults))
         if not suppressions:
             return list(findings)
-        return [
-            silenced(found, suppressions.get(_key(found.object), ()), self.terms, self._marks)
-            for found in findings
-        ]
+        return [self._silenced(found, suppressions.get(_key(found.object), ())) for found in findings]
 
     def settled(
         self, findings: Iterable[Finding], texts: Mapping[str, str], source_of: Callable[[str], Source | None]
@@ -104,10 +98,13 @@ class Silences:
                 pages[file] = self._page(file, source_of)
             there = pages[file]
             if there is not None and there.suppressions:
-                found = silenced(found, there.suppressions, self.terms, self._marks, there)
+                found = self._silenced(found, there.suppressions, there)
             kept.append(found)
         if not self.terms.baseline:
             return kept
+        from podplan.lint.baseline import without_known
+        from podplan.lint.suppression import may_be_silenced
+
         return without_known(
             kept, self.terms.baseline, texts, lambda found: may_be_silenced(found, self.terms)
         )
@@ -117,18 +114,37 @@ class Silences:
         if not self.terms.heed_ignores or _real(file) in self._pages:
             return self._pages.get(_real(file))
         source = source_of(file)
-        found = page(source, self.terms) if source is not None else None
-        self._dated = self._dated or (found is not None and found.dated)
+        return self._read(source) if source is not None else None
+
+    def _read(self, source: Source) -> Page | None:
+        """The suppressions in the comments of a file; None where none are heeded."""
+        if not self.terms.heed_ignores or COMMENT not in source.text:
+            return None
+        from podplan.lint.suppression import page
+
+        found = page(source, self.terms)
+        self._dated = self._dated or found.dated
         return found
+
+    def _silenced(
+        self, found: Finding, suppressions: Iterable[Suppression], there: Page | None = None
+    ) -> Finding:
+        from podplan.lint.suppression import Marks, silenced
+
+        return silenced(found, suppressions, self.terms, Marks(self._used, self._refused), there)
 
     def faults(self, is_whole: Callable[[str], bool]) -> list[Finding]:
         """What is wrong with the suppressions; ``is_whole`` tells if all was seen that a file is about."""
-        found = list(self._faults)
+        if not self._pages and not self._annotations and not self._faults:
+            return []
+        from podplan.lint.suppression import Marks, hygiene
+
+        found, marks = list(self._faults), Marks(self._used, self._refused)
         for there in self._pages.values():
             for file in {one.location.file for one in there.suppressions}:
-                found += hygiene(there.suppressions, self._marks, self._on(file, is_whole), self.terms)
+                found += hygiene(there.suppressions, marks, self._on(file, is_whole), self.terms)
         for one, file in self._annotations.items():
-            found += hygiene([one], self._marks, self._on(file, is_whole), self.terms)
+            found += hygiene([one], marks, self._on(file, is_whole), self.terms)
         return [graded for fault in found for graded in self.graded(fault.location.file, [fault])]
 
     @property
@@ -138,6 +154,12 @@ class Silences:
 
     def _on(self, file: str, is_whole: Callable[[str], bool]) -> frozenset[str]:
         return self.ruling(file).codes - self.undecided if is_whole(file) else frozenset()
+
+
+def _is_annotated(doc: Doc) -> bool:
+    metadata = doc.data.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return isinstance(annotations, dict) and ANNOTATION in annotations
 
 
 def _key(named: Mapping[str, object] | None) -> str:

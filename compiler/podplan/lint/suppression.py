@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from podplan.findings import Finding, Location
 from podplan.lint.comments import Comment, Cover, comments
-from podplan.lint.directives import ANNOTATION, ANNOTATION_FORM, FORM, annotation
+from podplan.lint.directives import ANNOTATION_FORM, FORM, annotation
 from podplan.lint.locate import locate
 from podplan.lint.selection import UNSILENCED, means, meant
-from podplan.lint.terms import Terms, rules
+from podplan.lint.terms import ANNOTATION, Terms, rules
 from podplan.provenance import Doc
 from podplan.rules import RULES, Rule
 from podplan.source import Source

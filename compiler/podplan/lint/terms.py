@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from podplan.lint.baseline import Entry
 from podplan.lint.policy import Policy
 from podplan.lint.selection import Ruling, Selection, ruling, with_changes
 from podplan.reading.globs import matches
 from podplan.rules import RULES, Rule
+
+if TYPE_CHECKING:
+    from podplan.lint.baseline import Entry
+
+# What findings are silenced with in a file; most files have neither, and need none of the modules that read them.
+COMMENT = "podplan:"
+ANNOTATION = "lint.podplan.dev/ignore"
 
 
 class Section(NamedTuple):
