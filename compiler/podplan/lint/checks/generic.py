@@ -59,7 +59,7 @@ def no_success_rule(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def generic_variable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """A variable that the controller leaves as it is; values ``variable`` and ``why``."""
+    """Variables that the controller leaves as they are; values ``left`` and ``why``."""
     job = subject.job
     for role in roles(job):
         spec = mapping(mapping(role.data, "template"), "spec")
@@ -77,13 +77,23 @@ def generic_variable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 def _in_container(job: Job, base: Path, container: Mapping[str, Any]) -> Iterator[Hit]:
     names = frozenset(text(entry, "name") for _, entry in entries(container, "env"))
     for path, value in _replaced(job, container):
+        left: dict[str, list[str]] = {}
         for found in _REFERENCE.finditer(value):
             why = _why(job, found["inner"] or "", names)
             if why:
-                yield Hit((*base, *path), {"variable": found[0], "why": why})
+                left.setdefault(why, []).append(found[0])
+        for why, variables in left.items():
+            yield Hit((*base, *path), _left(variables, why))
     yield from _elsewhere(
         {key: value for key, value in container.items() if key not in _REPLACED}, base, names
     )
+
+
+def _left(variables: list[str], why: str) -> dict[str, str]:
+    """The values of a hit: variables of one text that nobody replaces, and the reason of them all."""
+    different = list(dict.fromkeys(variables))
+    stay = "stays as it is" if len(different) == 1 else "stay as they are"
+    return {"left": f"{shown_list(different, 2)} {stay}", "why": why}
 
 
 def _replaced(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -133,7 +143,7 @@ def _elsewhere(data: Any, path: Path, names: frozenset[str]) -> Iterator[Hit]:
             inner = found["inner"] or ""
             if inner not in names and _is_variable(inner):
                 why = "variables are replaced in command, args and values of env only"
-                yield Hit(path, {"variable": found[0], "why": why})
+                yield Hit(path, _left([found[0]], why))
     elif isinstance(data, dict):
         for key, value in data.items():
             yield from _elsewhere(value, (*path, key), names)

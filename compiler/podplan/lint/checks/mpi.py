@@ -62,6 +62,7 @@ def too_few_slots(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for launch, facts in _mpirun(subject.job):
         options = launch.invocation.options
         spread = any("oversubscribe" in f"{name} {option.value}".lower() for name, option in options.items())
+        spread = spread or any("oversubscribe" in name for name in (*facts.mca, *launch.invocation.variables))
         if facts.processes is None or not facts.hosts or facts.hostfile is not None or spread:
             continue
         slots = [host.partition(":")[2] or "1" for host in facts.hosts]

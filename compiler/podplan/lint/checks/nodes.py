@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from podplan.findings import Path
+from podplan.kubernetes.shape import mapping
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import kind_of, mode, roles
+from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc, Indexed
@@ -49,7 +50,7 @@ def other_node_count(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """A launcher for one node in a job of several equal Pods. Values: ``by``, ``why``, ``pods``."""
+    """A launcher for one node in a job of several equal Pods. Values: ``by``, ``told``, ``pods``."""
     job = subject.job
     lines = _lines(job)
     total = sum(launch.group.replicas for launch, _ in lines)
@@ -58,20 +59,15 @@ def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         pods = launch.group.replicas if generic else total
         if wanted.most != 1 or pods < 2 or (generic and _differs_by_replica(launch)):
             continue
-        why = (
-            f"{wanted.word.text} says one node" if wanted.word is not None else "no number of nodes is given"
-        )
-        facts = launch.torchrun
-        if facts is not None and facts.standalone:
-            why = "--standalone is for one node"
-        values = {"by": launch.invocation.launcher, "why": why, "pods": pods}
+        values = {"by": launch.invocation.launcher, "told": _told(launch, wanted), "pods": pods}
         word = wanted.word or launch.invocation.word
         yield Hit(launch.place(word), values, _replicas(job), doc=launch.group.doc, group=launch.group)
 
 
 def _lines(job: Job) -> list[tuple[Launch, Wanted]]:
     """The lines that tell a number of nodes, and always run."""
-    if mode(job, "debug"):
+    # The numbers of an elastic job are the matter of another rule.
+    if mode(job, "debug") or mapping(spec_of(job), "elastic").get("enabled") is True:
         return []
     found = []
     for launch in launches(job):
@@ -95,6 +91,15 @@ def _wanted(launch: Launch) -> Wanted | None:
     if isinstance(facts, Accelerate) and facts.machines is not None and facts.config_file is None:
         return Wanted(facts.machines, facts.machines, facts.line.options["num_machines"].word)
     return None
+
+
+def _told(launch: Launch, wanted: Wanted) -> str:
+    """What a launcher is told of its nodes."""
+    if launch.torchrun is not None and launch.torchrun.standalone:
+        return "--standalone"
+    if wanted.word is None:
+        return "no number of nodes"
+    return "--num_machines=1" if launch.invocation.launcher == "accelerate" else "--nnodes=1"
 
 
 def _differs_by_replica(launch: Launch) -> bool:

@@ -95,7 +95,7 @@ def _counts(job: Job) -> Iterator[Count]:
         return
     for launch in launches(job):
         found = launch.invocation
-        number = _number(launch)
+        number = _number(launch, sum(each.replicas for each in job.pods))
         if number is None or found.conditional or found.under:
             continue
         path = launch.place(_word(launch))
@@ -146,15 +146,18 @@ def _by_hostfile(job: Job) -> Iterator[Count]:
         yield Count(hosts[0].slots, "deepspeed", workers, path, *gpus, cr_path=path)
 
 
-def _number(launch: Launch) -> int | None:
-    """How many processes a line starts in its Pod; None where that is not known, or left to the GPUs."""
+def _number(launch: Launch, pods: int) -> int | None:
+    """How many processes a line starts in its Pod; None where that is not known, or left to the GPUs.
+
+    The number of accelerate is that of all machines together, and these may stand in a file.
+    """
     facts = launch.invocation.facts
     if isinstance(facts, Torchrun):
         return int(facts.processes) if facts.processes is not None and facts.processes.isdigit() else None
     if isinstance(facts, Accelerate):
-        if facts.processes is None or facts.config_file is not None or facts.flags & {"cpu", "tpu"}:
-            return None
-        return facts.processes // max(facts.machines or 1, 1)
+        told = facts.processes is not None and facts.config_file is None and not facts.flags & {"cpu", "tpu"}
+        machines = facts.machines or (1 if pods == 1 else 0)
+        return (facts.processes or 0) // machines if told and machines > 0 else None
     if isinstance(facts, ColossalAI):
         return facts.processes
     if isinstance(facts, DeepSpeed):

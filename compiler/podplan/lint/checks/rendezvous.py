@@ -171,9 +171,9 @@ def _of_variables(job: Job) -> Iterator[Meeting]:
         if launch.is_launcher or launch.invocation.launcher != "python" or launch.invocation.under:
             continue
         variables = environment(launch.container)
-        host, size = variables.get(_MASTER), variables.get("WORLD_SIZE")
+        host, rank = variables.get(_MASTER), _variable(launch, "RANK")
         pods = sum(each.replicas for each in job.pods if _sets(each, _MASTER))
-        if not host or "$" in host or not size or not size.isdigit() or int(size) < 2 or pods < 2:
+        if not host or "$" in host or rank not in launch.group.doc.varies or pods < 2:
             continue
         path = _variable(launch, _MASTER)
         if path is not None:
@@ -198,8 +198,13 @@ def _static(job: Job) -> Iterator[Launch]:
         if found.conditional or found.under or not _several(launch):
             continue
         static = isinstance(facts, Torchrun) and facts.backend == "static"
-        if static or (isinstance(facts, Accelerate) and "machine_rank" in facts.line.options):
+        if static or (isinstance(facts, Accelerate) and _is_static(facts)):
             yield launch
+
+
+def _is_static(facts: Accelerate) -> bool:
+    """Whether accelerate takes the rank that it is told; the config file may say otherwise."""
+    return "machine_rank" in facts.line.options and facts.line.value("rdzv_backend", "static") == "static"
 
 
 def _launched_by_controller(job: Job) -> bool:
