@@ -14,7 +14,7 @@ from podplan.rules import RULES, Rule
 if TYPE_CHECKING:
     from podplan.lint.baseline import Entry
 
-# What findings are silenced with in a file; most files have neither, and need none of the modules that read them.
+# What silences findings in a file; most files have neither, and need none of the modules that read them.
 COMMENT = "podplan:"
 ANNOTATION = "lint.podplan.dev/ignore"
 
