@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.check import Result, check_sources
-from podplan.lint.baseline import Entry, collected, parsed, pruned, written
+from podplan.findings import Finding, Location, Severity
+from podplan.lint.baseline import Entry, collected, entry, parsed, pruned, written
 from podplan.lint.catalogue import ours
+from podplan.lint.masking import ON_SECRETS
 from podplan.lint.selection import Selection
 from podplan.lint.terms import Terms, default_ruling
 from podplan.pipeline import Settings
@@ -174,6 +176,13 @@ def test_a_secret_leaves_no_trace() -> None:
     one, two = baseline_of(secret), baseline_of(secret.replace("SWORDFISH", "MELLON"))
     assert len(one) > 1
     assert written(one) == written(two), "not even a hash of the value, which could be guessed"
+
+
+def test_a_secret_as_text_leaves_no_trace() -> None:
+    for rule in ON_SECRETS:
+        found = Finding(rule, "", Severity.ERROR, "", "", Location("a", 1, 1, 1, 2, ("key",)), "cr")
+        one, two = (entry(found._replace(document={"key": key}), {}) for key in ("SWORDFISH", "MELLON"))
+        assert one == two
 
 
 @pytest.fixture

@@ -117,7 +117,8 @@ def summarised(
             run.texts[source.file] = source.text
             run.silences.open(source)
             if mentions_ours(source.text):
-                run.findings += [_fault(source, fault) for fault in source.faults]
+                faults = (_fault(source, fault) for fault in source.faults)
+                run.findings += run.silences.graded(source.file, faults)
     for _, group in groupby(made, key=lambda plan: id(plan.item)):
         plans_of_item = list(group)
         said = _plan_findings(plans_of_item, run)
@@ -132,6 +133,7 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     run.texts.update(run.reader.texts(places - run.texts.keys()))
     # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
     shown = {file: text for file, text in run.texts.items() if not SECRET.search(text)}
+    shown = masked(shown, run.findings)
     everything = run.silences.settled(run.findings, shown, run.reader.source_of)
     if folders is not None:
         everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
@@ -153,7 +155,7 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
         today=run.silences.today,
     )
     unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
-    return Result(said, summary, masked(shown, everything), everything, unlowered, undecided)
+    return Result(said, summary, shown, everything, unlowered, undecided)
 
 
 def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:
@@ -252,7 +254,8 @@ def _plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
     for plan in made:
         file = plan.item.doc.name
         crs += [plan.cr] if plan.cr is not None else []
-        ids.append(plan.variant)
+        if plan.variant is not None:
+            ids.append(plan.variant)
         run.counts["objects"] += plan.cr is not None
         run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
@@ -284,6 +287,11 @@ def _set_findings(job: Job, seen: Seen, run: Run) -> list[Finding]:
 
 def _ruled(plan: Plan, run: Run) -> list[Seen]:
     """What the policies say of a plan; of one that does not lower they say nothing, and that is counted."""
+    if plan.variant is None:
+        if plan.failed:
+            run.not_checked["CR: the profile has errors"] += len(plan.failed)
+            run.unlowered.add(plan.item.doc.name)
+        return []
     if not plan.lowered:
         run.not_checked[_why_not_lowered(plan)] += 1
         run.unlowered.add(plan.item.doc.name)

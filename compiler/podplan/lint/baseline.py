@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from podplan.findings import Finding, Path
+from podplan.lint.masking import ON_SECRETS
 from podplan.reading.documents import identity
 from podplan.reading.files import from_root
 from podplan.requests import RequestError
@@ -57,7 +58,8 @@ def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
         line = texts.get(where.file, "").split("\n")[where.line - 1 : where.line]
         value = _hash("".join(line).strip())
     else:
-        secret = isinstance(found.document, dict) and found.document.get("kind") == "Secret"
+        in_secret = isinstance(found.document, dict) and found.document.get("kind") == "Secret"
+        secret = in_secret or found.rule in ON_SECRETS
         value = "" if secret else _hash(_told(_at(found.document, where.path), found.message))
     return Entry(
         found.rule,
