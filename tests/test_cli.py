@@ -98,6 +98,8 @@ def test_json(folder: Path) -> None:
         ("check", "--set", "nonsense", "job.yaml"),
         ("check", "--config", "missing.toml", "job.yaml"),
         ("schema", "show", "NoSuchSchema"),
+        ("lower", "--uid", "not a uid", "job.yaml"),
+        ("check", "--uid", "422e8cc7-163f-4d49-9fb8-d059e490a09", "job.yaml"),
         ("why", "job.yaml", "spec.nothing"),
         ("why", "job.yaml", "Pod/nobody:spec"),
         ("check", "--inventory", "job.yaml", "profile.yaml"),

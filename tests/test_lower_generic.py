@@ -254,6 +254,24 @@ def test_a_resumed_job_runs_what_its_resume_specs_say() -> None:
     assert "command" not in lowered.container("bert-worker-0")
 
 
+def test_resume_specs_win_over_debug_mode_where_they_say_something() -> None:
+    cr = generic()
+    resumed = [
+        {"type": "ps", "command": ["go"], "args": ["on"]},
+        {"type": "worker", "skipInitContainer": True},
+    ]
+    cr["spec"]["runMode"] = {
+        "debug": {"enabled": True, "replicaSpecs": [{"type": "ps", "command": ["bash"]}]},
+        "pause": {"enabled": True, "resumeSpecs": resumed},
+    }
+    lowered = objects(cr, resumed=True)
+    assert lowered.container("bert-ps-0")["command"] == ["go"]
+    assert lowered.container("bert-ps-0")["args"] == ["on"]
+    assert lowered.container("bert-worker-0")["command"] == ["sleep", "inf"]
+    assert "args" not in lowered.container("bert-worker-0")
+    assert "initContainers" not in lowered.pod("bert-worker-0")["spec"]
+
+
 def test_resume_specs_wait_until_the_job_was_paused() -> None:
     cr = generic()
     cr["spec"]["runMode"] = {"pause": {"enabled": False, "resumeSpecs": [{"type": "ps", "args": ["again"]}]}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ from podplan.pipeline import Settings
 from podplan.requests import RequestError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 FAIL_ON = click.Choice(["error", "warning", "info", "never"])
 
 
@@ -99,7 +101,7 @@ def request(paths: Sequence[str], clock: str = "", baseline_is_read: bool = True
         k8s_version=_version(found["k8s-version"].value),
         environments=_environments(flags["environments"]),
         sets=_sets(flags["sets"]),
-        options=Options(flags.get("uid", ""), flags.get("resumed", False), found["lowering"].value),
+        options=Options(_uid(flags.get("uid", "")), flags.get("resumed", False), found["lowering"].value),
         inventory=found["inventory"].value,
         policies=default_ruling(terms).policies,
         terms=terms,
@@ -120,6 +122,13 @@ def _version(wanted: str) -> str:
         known = kubernetes.versions()
         raise RequestError(f"Kubernetes {wanted} is not known; there are {known[0]} to {known[-1]}")
     return wanted
+
+
+def _uid(written: str) -> str:
+    if written and not _UUID.fullmatch(written):
+        form = "a UUID such as 422e8cc7-163f-4d49-9fb8-d059e490a09b (8-4-4-4-12 hexadecimal digits)"
+        raise RequestError(f'--uid wants {form}, not "{written}"')
+    return written
 
 
 def _environments(names: Iterable[str]) -> Any:

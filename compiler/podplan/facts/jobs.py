@@ -142,6 +142,12 @@ DEBUG = Fact(
     "t9k-semantics §1.1, API reference: ReplicaDebugSet",
     ["sleep", "inf"],
 )
+RESUME = Fact(
+    "resume.command",
+    "command and args that resumeSpecs give replace those of immediate mode, and of debug mode, on resuming",
+    "documented",
+    "t9k-semantics §1.1, user manual: jobs",
+)
 HEADLESS_SERVICE = Fact(
     "service.per-replica",
     "each replica gets a headless Service of its own name",

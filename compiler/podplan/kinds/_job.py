@@ -125,25 +125,30 @@ class Launch(NamedTuple):
 def launch(job: Job, type_: str, debug: Fact = facts.DEBUG) -> Launch:
     """The launch of one replica type; the value of ``debug`` is the kind's own command in debug mode.
 
-    A command or args without words count as not written. A job that is both paused and in debug mode is
-    in debug mode once it is resumed.
+    A command or args without words count as not written. What ``resumeSpecs`` give a job that goes on also
+    wins over debug mode (t9k-semantics §1.1); a type to which they give neither is in debug mode then.
     """
     debugging, pause = job.spec.get("runMode", "debug"), job.spec.get("runMode", "pause")
+    resumes = job.options.resumed and pause.get("enabled").value is True
+    resume = job.resume.get(type_, pause.get("resumeSpecs", type_))
+    skips = resumes and _skips_init(resume)
+    if resumes:
+        command, args = (_given(resume.get(key), facts.RESUME) for key in ("command", "args"))
+        if command or args:
+            return Launch(command, args, keep_init=not skips)
     if debugging.get("enabled").value is True:
         entry = job.debug.get(type_, debugging.get("replicaSpecs", type_))
-        command = _given(entry.get("command"))
-        default = _by_default(job, debug, debugging)
-        return Launch(command or default, keep_args=False, keep_init=not _skips_init(entry))
-    if job.options.resumed and pause.get("enabled").value is True:
-        entry = job.resume.get(type_, pause.get("resumeSpecs", type_))
-        command, args = (_given(entry.get(key)) for key in ("command", "args"))
-        return Launch(command, args, keep_init=not _skips_init(entry))
-    return Launch()
+        command = _given(entry.get("command")) or _by_default(job, debug, debugging)
+        return Launch(command, keep_args=False, keep_init=not (skips or _skips_init(entry)))
+    return Launch(keep_init=not skips)
 
 
-def _given(words: Cursor) -> Marked | None:
+def _given(words: Cursor, fact: Fact | None = None) -> Marked | None:
     """The words as written, if there are any."""
-    return copied(words) if words.value else None
+    if not words.value:
+        return None
+    marked = copied(words)
+    return marked._replace(origin=marked.origin._replace(fact=fact))
 
 
 def _by_default(job: Job, debug: Fact, debugging: Cursor) -> Marked:
