@@ -115,8 +115,8 @@ def missing(job: Job, host: str) -> str:
         return _other_name(job, found["type"], index) or (
             f"no Service gives {short(host)} a name; that takes spec.service"
         )
-    numbers = f"{found['type']}-0 to {found['type']}-{replicas - 1}" if replicas > 1 else f"{found['type']}-0"
-    return f"there is no {short(host)}: the job has {numbers}"
+    ranks = f"the ranks 0 to {replicas - 1}" if replicas > 1 else "rank 0 only" if replicas else "no replicas"
+    return f"{found['type']} has {ranks}"
 
 
 def _other_name(job: Job, type_: str, index: int) -> str:

@@ -185,9 +185,9 @@ def _without_launcher(job: Job) -> Iterator[Count]:
     for group in job.pods:
         of_group = [launch for launch in launches(job) if launch.group is group]
         gpus = _gpus(group)
-        if gpus is None or len(of_group) != 1 or not _one_process(of_group[0]):
+        if gpus is None or not of_group or not all(map(_one_process, of_group)):
             continue
-        launch = of_group[0]
+        launch = of_group[-1]
         path = launch.place(launch.invocation.word)
         yield Count(1, "python", group, path, *gpus)
 
@@ -198,6 +198,7 @@ def _one_process(launch: Launch) -> bool:
     if (
         found.launcher != "python"
         or found.conditional
+        or found.after == "&"
         or script is None
         or "CUDA_VISIBLE_DEVICES" in found.variables
     ):

@@ -44,28 +44,29 @@ class Meeting(NamedTuple):
 
 
 def same_node_rank(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Nodes of one rank under a static rendezvous. Values: ``what`` and ``by``."""
+    """Nodes of one rank under a static rendezvous. Values: ``what``."""
     job = subject.job
-    lines = [launch for launch in _static(job) if not _launched_by_controller(job)]
-    pods = sum(launch.group.replicas for launch in lines)
-    if pods < 2:
-        return
-    first: dict[int, Launch] = {}
+    lines = [] if _launched_by_controller(job) else list(_static(job))
+    for host in dict.fromkeys(map(_host, lines)):
+        yield from _clashes([launch for launch in lines if _host(launch) == host])
+
+
+def _clashes(lines: list[Launch]) -> Iterator[Hit]:
+    """Equal ranks among nodes that meet at one host; none where a rank is not known."""
+    spans: list[tuple[Launch, int, int]] = []
     for launch in lines:
         ranks = _ranks(launch)
         if ranks is None:
             return
-        lowest, highest = ranks
-        other = first.get(lowest)
+        spans.append((launch, *ranks))
+    for number, (launch, lowest, highest) in enumerate(spans):
         role = launch.group.role
-        of_role = sum(each.group.replicas for each in lines if each.group.role == role)
-        if (launch.group.replicas > 1 and lowest == highest) or (other and other.group.role == role):
+        other = next((each.group.role for each, low, high in spans[:number] if low <= lowest <= high), None)
+        if (launch.group.replicas > 1 and lowest == highest) or other == role:
+            of_role = sum(each.group.replicas for each in lines if each.group.role == role)
             yield _at_rank(launch, f"all {of_role} Pods of the type {role} have node rank {lowest}")
         elif other is not None:
-            types = f"{other.group.role} and {role}"
-            yield _at_rank(launch, f"Pods of the types {types} both have node rank {lowest}")
-        for rank in range(lowest, min(highest, lowest + 10_000) + 1):
-            first.setdefault(rank, launch)
+            yield _at_rank(launch, f"Pods of the types {other} and {role} both have node rank {lowest}")
 
 
 def static_by_controller(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -209,6 +210,14 @@ def _is_static(facts: Accelerate) -> bool:
 
 def _launched_by_controller(job: Job) -> bool:
     return mapping(spec_of(job), "torchrunConfig").get("enabled") is True and not mode(job, "debug")
+
+
+def _host(launch: Launch) -> str | None:
+    """The host that a line meets at."""
+    facts = launch.invocation.facts
+    if isinstance(facts, Torchrun):
+        return facts.host
+    return facts.main_ip if isinstance(facts, Accelerate) else None
 
 
 def _ranks(launch: Launch) -> tuple[int, int] | None:

@@ -1,0 +1,233 @@
+"""The arithmetic of processes, nodes, ranks and hosts, beyond the examples of the policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podplan.lint.checks import _hosts
+from podplan.provenance import Indexed
+from tests.policies import findings
+
+Data = dict[str, Any]
+GROUPS = ("DIST", "TORCH", "DS", "CA", "GEN", "MPI")
+
+
+def resources(gpus: int) -> Data:
+    limits: Data = {"memory": "16Gi"} | ({"nvidia.com/gpu": gpus} if gpus else {})
+    return {"requests": {"cpu": "4", "memory": "16Gi"}, "limits": limits}
+
+
+def template(gpus: int, command: list[Any], **container: Any) -> Data:
+    trained = {
+        "name": "worker",
+        "image": "registry.example.com/train:1",
+        "command": command,
+        "resources": resources(gpus),
+        **container,
+    }
+    return {"spec": {"containers": [trained]}}
+
+
+def cr(kind: str, spec: Data) -> Data:
+    metadata = {"name": "train", "namespace": "nlp"}
+    return {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def pytorch(replicas: int, gpus: int, line: str, **container: Any) -> Data:
+    made = template(gpus, ["bash", "-c", line], **container)
+    return cr("PyTorchTrainingJob", {"replicaSpecs": [{"type": "w", "replicas": replicas, "template": made}]})
+
+
+def generic(types: dict[str, int], line: str, gpus: int = 0, **container: Any) -> Data:
+    specs = [
+        {"type": type_, "replicas": replicas, "template": template(gpus, ["bash", "-c", line], **container)}
+        for type_, replicas in types.items()
+    ]
+    service = {"ports": [{"name": "rdzv", "port": 29500}]}
+    rules = [{next(iter(types)): [0]}]
+    return cr("GenericJob", {"successRules": rules, "service": service, "replicaSpecs": specs})
+
+
+def deepspeed(replicas: int, slots: int, options: list[str], gpus: int = 0) -> Data:
+    config = {"slotsPerWorker": slots, "otherArgs": options, "run": {"python": ["train.py"]}}
+    made = {
+        "spec": {"containers": [{"name": "worker", "image": "deepspeed:1", "resources": resources(gpus)}]}
+    }
+    return cr("DeepSpeedJob", {"config": config, "worker": {"replicas": replicas, "template": made}})
+
+
+def said(job: Data, code: str = "DIST001") -> list[str]:
+    """What the rules of these groups say of a job, as "CODE: message"."""
+    return [
+        f"{found.rule}: {found.message}"
+        for found in findings({"object": job}, code)
+        if found.rule.startswith(GROUPS)
+    ]
+
+
+JOIN = "--rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:$MASTER_PORT"
+STATIC = "--master_addr=$(service.worker[0].host)"
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        (pytorch(1, 8, "torchrun --nproc_per_node=8 a.py"), []),
+        (pytorch(1, 8, "torchrun --nproc_per_node=$((2*4)) a.py"), []),
+        (pytorch(1, 4, "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=2 a.py"), []),
+        (
+            pytorch(1, 4, "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=4 a.py"),
+            ["DIST005: torchrun starts 4 processes in each Pod, which has 2 GPUs"],
+        ),
+        (
+            pytorch(1, 2, "python prepare.py && python train.py"),
+            ["DIST001: python starts 1 process in each Pod, and 1 of its 2 GPUs has nothing to do"],
+        ),
+        (pytorch(1, 2, "python a.py & python b.py & wait"), []),
+        (pytorch(1, 2, "python prepare.py && torchrun --nproc_per_node=2 train.py"), []),
+        (pytorch(1, 2, "python -m framework.train"), []),
+        (pytorch(1, 2, "accelerate launch --num_processes=2 a.py"), []),
+        (pytorch(2, 2, "accelerate launch --num_processes=4 a.py"), []),
+        (
+            pytorch(1, 2, "accelerate launch --num_processes=4 a.py"),
+            ["DIST005: accelerate starts 4 processes in each Pod, which has 2 GPUs"],
+        ),
+        (deepspeed(2, 4, [], gpus=4), []),
+        (deepspeed(2, 4, ["--include=train-worker-0:0@train-worker-1:1"], gpus=4), []),
+        (
+            deepspeed(10_000, 4, [], gpus=8),
+            ["DIST001: deepspeed starts 4 processes in each Pod, and 4 of its 8 GPUs have nothing to do"],
+        ),
+        (deepspeed(2, 2, []), []),
+    ],
+)
+def test_processes_and_gpus(job: Data, expected: list[str]) -> None:
+    assert said(job) == expected
+
+
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        (pytorch(4, 0, f"torchrun --nnodes=$WORLD_SIZE {JOIN} a.py"), []),
+        (pytorch(4, 0, f"torchrun --nnodes=$NODES {JOIN} a.py"), []),
+        (
+            pytorch(4, 0, f"torchrun --nnodes=5:8 {JOIN} a.py"),
+            ["DIST002: torchrun waits for 5 to 8 nodes, and the job has 4 Pods"],
+        ),
+        (pytorch(2, 0, "torchrun a.py; torchrun b.py"), []),
+        (
+            pytorch(2, 0, "torchrun --nnodes=1 a.py"),
+            ["DIST007: each of the 2 Pods trains alone: torchrun is told --nnodes=1"],
+        ),
+    ],
+)
+def test_nodes_and_pods(job: Data, expected: list[str]) -> None:
+    assert said(job) == expected
+
+
+def test_types_that_train_apart() -> None:
+    job = generic({"one": 2, "two": 2}, "")
+    for spec in job["spec"]["replicaSpecs"]:
+        host = f"$(service.{spec['type']}[0].host)"
+        line = f"torchrun --nnodes=2 --node_rank=$(rank) --master_addr={host} a.py"
+        spec["template"]["spec"]["containers"][0]["command"][2] = line
+    assert said(job) == []
+
+
+@pytest.mark.parametrize(
+    ("types", "rank", "expected"),
+    [
+        ({"worker": 4}, "--node_rank=$(rank)", []),
+        ({"worker": 4}, "--node_rank=0", ["DIST003: all 4 Pods of the type worker have node rank 0"]),
+        (
+            {"worker": 2, "late": 2},
+            "--node_rank=$(rank)",
+            ["DIST003: Pods of the types worker and late both have node rank 0"],
+        ),
+        ({"worker": 4}, "--node_rank=${HOSTNAME##*-}", []),
+        ({"worker": 10_000}, "--node_rank=$(rank)", []),
+    ],
+)
+def test_ranks(types: dict[str, int], rank: str, expected: list[str]) -> None:
+    line = f"torchrun --nnodes={sum(types.values())} {rank} {STATIC} a.py"
+    assert said(generic(types, line)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            ["--include=train-worker-9999:0"],
+            ["DS005: --include has deepspeed use 1 worker of 10000; the others wait in vain"],
+        ),
+        (
+            ["--include=train-worker-10000"],
+            [
+                "DS001: --include names train-worker-10000, which is not in the hostfile "
+                "(train-worker-0 to train-worker-9999)",
+                "DS005: --include has deepspeed use 1 worker of 10000; the others wait in vain",
+            ],
+        ),
+        (
+            ["--exclude=train-worker-7:3"],
+            [
+                "DS004: --exclude leaves hosts with 3 and 4 slots, "
+                "and local ranks are right only for equal numbers"
+            ],
+        ),
+        (["--num_nodes=10000"], []),
+    ],
+)
+def test_hosts_of_ten_thousand_workers(options: list[str], expected: list[str]) -> None:
+    assert sorted(said(deepspeed(10_000, 4, options))) == expected
+
+
+def test_a_name_with_a_suffix_is_not_the_short_one() -> None:
+    lines = [_hosts.Hosts(Indexed(("train-1a2b3-worker-", 0, " slots=8\n")), 0, 4, 8)]
+    assert _hosts.listed(lines, "train-1a2b3-worker-3") is lines[0]
+    assert _hosts.listed(lines, "train-worker-3") is None
+    assert _hosts.listed(lines, "train-1a2b3-worker-4") is None
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [
+        ("train-w-0.nlp.svc.cluster.local", "train-w-0"),
+        ("train-w-0.nlp", "train-w-0"),
+        ("train-w-0", "train-w-0"),
+        ("train-w-0.example.com", "train-w-0.example.com"),
+        ("10.0.0.1", "10.0.0.1"),
+    ],
+)
+def test_short_names(host: str, name: str) -> None:
+    assert _hosts.short(host) == name
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback", "address"),
+    [
+        ("localhost", True, False),
+        ("127.0.1.1", True, False),
+        ("10.0.0.1", False, True),
+        ("::1", True, False),
+        ("fe80::1", False, True),
+        ("worker-0", False, False),
+    ],
+)
+def test_kinds_of_hosts(host: str, loopback: bool, address: bool) -> None:
+    assert (_hosts.is_loopback(host), _hosts.is_address(host)) == (loopback, address)
+
+
+@pytest.mark.parametrize("odd", [None, 7, "x", [], {}, [None], [[]], [{"type": 3}], {"a": {"b": 1}}])
+@pytest.mark.parametrize(
+    "field", ["successRules", "service", "replicaSpecs", "config", "worker", "torchConfig", "torchrunConfig"]
+)
+@pytest.mark.parametrize("kind", ["GenericJob", "DeepSpeedJob", "ColossalAIJob", "PyTorchTrainingJob"])
+def test_odd_values_are_passed_over(kind: str, field: str, odd: Any) -> None:
+    specs = [{"type": "worker", "replicas": 2, "template": template(2, ["torchrun", "--nnodes=2", "a.py"])}]
+    job = cr(
+        kind, {"replicaSpecs": specs, "worker": {"replicas": 2, "template": template(2, [])}, field: odd}
+    )
+    findings({"object": job}, "DIST001")
