@@ -124,6 +124,7 @@ CHECKS: dict[str, str] = {
     "unknown-replica-host": "own_hosts",
     "indivisible-world": "parallelism",
     "refused-by-launcher": "refused",
+    "option-given-twice": "torchrun_options",
     "deepspeed-args": "deepspeed",
     "other-launcher": "deepspeed",
     "hostname-needed": "deepspeed",

@@ -66,8 +66,8 @@ def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 def _lines(job: Job) -> list[tuple[Launch, Wanted]]:
     """The lines that tell a number of nodes, and always run."""
-    # The numbers of an elastic job are the matter of another rule.
-    if mode(job, "debug") or mapping(spec_of(job), "elastic").get("enabled") is True:
+    # The controller gives the numbers itself where it runs torchrun.
+    if mode(job, "debug") or mapping(spec_of(job), "torchrunConfig").get("enabled") is True:
         return []
     found = []
     for launch in launches(job):

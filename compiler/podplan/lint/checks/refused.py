@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from podplan.launchers.find import Invocation
+from podplan.launchers.words import Fault
 from podplan.lint.checks._jobs import kind_of, mode
 from podplan.lint.checks._launches import launches
 from podplan.lint.subject import Hit, Subject
 
 
 def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``."""
+    """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``.
+
+    ``params["option"]`` keeps to what is wrong with one option, ``params["except"]`` leaves one out.
+    """
     job = subject.job
     if mode(job, "debug"):
         return
@@ -23,6 +28,14 @@ def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator
         ):
             continue
         for fault in found.errors:
+            if not _is_of(found, fault, params):
+                continue
             when = f" ({fault.only})" if fault.only else ""
             values = {"by": found.launcher, "what": f"{fault.sentence}{when}"}
             yield Hit(launch.place(fault.word), values, doc=launch.group.doc, group=launch.group)
+
+
+def _is_of(found: Invocation, fault: Fault, params: Mapping[str, Any]) -> bool:
+    """Whether a fault concerns the options that are asked for."""
+    at = [name for name, option in found.options.items() if fault.word in (option.word, option.flag)]
+    return params.get("option") in (None, *at) and params.get("except") not in at

@@ -119,6 +119,8 @@ def _meetings(job: Job) -> Iterator[Meeting]:
     if kind_of(job) == "DeepSpeedJob":
         yield from _of_deepspeed(job)
         return
+    if _launched_by_controller(job):
+        return  # it gives the host itself
     found = [(launch, _several(launch)) for launch in launches(job) if not launch.invocation.under]
     pods = sum(launch.group.replicas for launch, several in found if several)
     if pods > 1:
