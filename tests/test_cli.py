@@ -86,7 +86,8 @@ def test_json(folder: Path) -> None:
         "name": "count",
         "namespace": None,
     }
-    assert report["summary"]["errors"] == 1
+    errors = [one for one in report["findings"] if one["severity"] == "error"]
+    assert report["summary"]["errors"] == len(errors)
 
 
 @pytest.mark.parametrize(
@@ -319,3 +320,122 @@ def test_rendered_files_are_compared_with_what_their_source_renders(folder: Path
     (folder / "job.yaml").unlink()
     run = podplan("check", "--format", "concise", "out", cwd=folder)
     assert "job.yaml, which this was rendered from, is not there" in run.out
+
+
+BROKEN_ENVIRONMENTS = (
+    PROFILE
+    + """\
+  environments:
+    dev: {namespace: dev, replicsa: 3}
+    prod: {namespace: prod, roles: [{name: nope, replicas: 2}]}
+    stage: {namespace: stage}
+"""
+)
+
+
+@pytest.mark.parametrize("command", ["render", "lower"])
+@pytest.mark.parametrize(
+    ("profile", "flags"),
+    [
+        (BROKEN_ENVIRONMENTS, ("-e", "all")),
+        (BROKEN_ENVIRONMENTS, ("-e", "prod")),
+        (ENVIRONMENTS + "  extends: [nowhere.yaml]\n", ("-e", "dev")),
+        (ENVIRONMENTS + "  params: {lr: {type: number}}\n", ("-e", "all")),
+    ],
+)
+def test_a_variant_that_fails_is_never_left_out(
+    folder: Path, command: str, profile: str, flags: tuple[str, ...]
+) -> None:
+    (folder / "a.yaml").write_text(PROFILE.replace("resnet", "fine"))
+    (folder / "b.yaml").write_text(profile)
+    run = podplan(command, "a.yaml", "b.yaml", *flags, cwd=folder)
+    assert (run.code, run.out) == (1, "")
+    assert "b.yaml:" in run.err
+
+
+def test_the_profile_as_written_is_no_second_result(folder: Path) -> None:
+    (folder / "c.yaml").write_text(PROFILE + "  environments: {dev: {namespace: dev}, prod: {}}\n")
+    run = podplan("render", "-e", "all", "c.yaml", cwd=folder)
+    assert (run.code, run.out.count("kind: PyTorchTrainingJob")) == (0, 2)
+
+
+def test_a_profile_without_environments_is_taken_as_written(folder: Path) -> None:
+    (folder / "p.yaml").write_text(PROFILE)
+    assert podplan("render", "-e", "dev", "p.yaml", cwd=folder).code == 0
+    assert podplan("check", "-e", "dev", "p.yaml", cwd=folder).code == 0
+
+
+def test_a_flag_that_fits_nothing_is_a_wrong_request(folder: Path) -> None:
+    (folder / "p.yaml").write_text(ENVIRONMENTS)
+    for command in ("check", "render", "lower"):
+        run = podplan(command, "p.yaml", "-e", "nope", cwd=folder)
+        assert (run.code, run.out) == (2, "")
+        assert "it has dev, prod" in run.err
+        assert podplan(command, "p.yaml", "-e", "dev", "--set", "nope=9", cwd=folder).code == 2
+
+
+def test_a_fault_of_one_environment_is_not_one_of_all(folder: Path) -> None:
+    (folder / "p.yaml").write_text(BROKEN_ENVIRONMENTS)
+    run = podplan("check", "p.yaml", cwd=folder)
+    assert run.code == 1
+    assert "instances" not in run.out
+    assert "1 × CR: the profile has errors" in run.out
+
+
+def test_a_paused_job_is_checked_as_it_goes_on(folder: Path) -> None:
+    pause = "spec:\n  runMode: {pause: {enabled: true}}\n  replicaSpecs"
+    paused = JOB.replace("spec:\n  replicaSpecs", pause)
+    (folder / "job.yaml").write_text(paused.replace("memory: 1Gi}", "memory: 1Gi}, requests: {cpu: 2}"))
+    run = podplan("check", "--format", "concise", "job.yaml", cwd=folder)
+    assert "request of cpu must be at most its limit 1, not 2" in run.out
+
+
+LIST = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJobList
+items:
+- metadata: {name: one}
+  spec: {replicaSpecs: [{type: worker, replica: 2}]}
+- apiVersion: batch.tensorstack.dev/v1beta1
+  kind: GenericJob
+  metadata: {name: two}
+  spec: {replicaSpecs: [{type: worker, replicas: 2}]}
+"""
+MPI_JOB = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nmetadata: {name: mpi}\nspec: {}\n"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+
+
+def test_import_of_a_stream_prints_what_it_can_import_and_tells_the_rest(folder: Path) -> None:
+    alone = podplan("import", "job.yaml", cwd=folder)
+    assert (alone.code, alone.err) == (0, "")
+    (folder / "stream.yaml").write_text("---\n".join((MPI_JOB, JOB, CONFIG_MAP, "# nothing\n", "- a\n")))
+    run = podplan("import", "stream.yaml", cwd=folder)
+    assert run.out == alone.out
+    assert run.code == 1
+    told = run.err.splitlines()
+    assert [line.partition(" ")[0] for line in told] == [
+        "stream.yaml:1:",
+        "stream.yaml:30:",
+        "stream.yaml:36:",
+    ]
+    assert all(line.endswith("; it is not imported") for line in told)
+    assert "a ConfigMap is no training job" in told[1]
+
+
+def test_import_writes_no_file_where_nothing_can_be_imported(folder: Path) -> None:
+    (folder / "mpi.yaml").write_text(MPI_JOB)
+    run = podplan("import", "mpi.yaml", "-o", "profile.yaml", cwd=folder)
+    assert (run.code, run.out) == (1, "")
+    assert not (folder / "profile.yaml").exists()
+
+
+def test_an_entry_of_a_list_of_one_kind_is_of_that_kind(folder: Path) -> None:
+    (folder / "list.yaml").write_text(LIST)
+    imported = podplan("import", "list.yaml", cwd=folder).out
+    assert imported.count("kind: JobProfile\n") == 2
+    assert "job: PyTorchTrainingJob\n" in imported
+    assert "job: GenericJob\n" in imported
+    found = podplan("check", "--format", "concise", "list.yaml", cwd=folder).out
+    assert 'list.yaml:5:40: error SCHEMA001 unknown field "replica"; did you mean "replicas"?' in found
+    why = podplan("why", "list.yaml", "kind", cwd=folder).out
+    assert "list.yaml:2:" in why

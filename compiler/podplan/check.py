@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -27,9 +26,6 @@ from podplan.reading.files import expand, root_of
 from podplan.rendering.origin import compare, header_of
 from podplan.rules import RULES
 from podplan.source import Fault, Source
-
-SECRET = re.compile(r"kind[\"']?\s*:\s*[\"']?Secret")
-
 
 class Summary(NamedTuple):
     """Counts. ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` what

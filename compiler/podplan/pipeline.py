@@ -22,10 +22,11 @@ from podplan.provenance import Doc, trace
 from podplan.pruning import UNKNOWN, pruned
 from podplan.reading import Reader
 from podplan.reading.documents import Item
+from podplan.requests import RequestError
 from podplan.schema import check_against, check_cr, known_but_not_lowered
 
 if TYPE_CHECKING:
-    from podplan.profile.resolve import Variant
+    from podplan.profile.resolve import Resolution, Variant
 
 FORMS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
 
@@ -33,13 +34,14 @@ FORMS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInv
 class Settings(NamedTuple):
     """What the user asked for, from flags and configuration together.
 
-    ``environments`` is None for profiles as written, "all" for as written and under each, or names.
+    ``environments`` is "all" for profiles as written and under each, "each" for under each, or names; None
+    is for profiles that have none.
     ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named;
     ``policies`` are those that are on, and ``terms`` say where that is otherwise, and what may be silenced.
     """
 
     k8s_version: str = kubernetes.DEFAULT_VERSION
-    environments: Literal["all"] | tuple[str, ...] | None = "all"
+    environments: Literal["all", "each"] | tuple[str, ...] | None = "all"
     sets: Mapping[str, str] = {}
     options: Options = Options()
     inventory: str = ""
@@ -53,12 +55,15 @@ class Plan(NamedTuple):
     ``variant`` is the environment and matrix instance, "" for none, and ``profile`` the profile as resolved
     for it. ``inventory`` is what names in it were looked up in. ``cr`` is None where the profile did not
     compile, and ``lowered`` is false where the CR could not be lowered; then ``seen`` says why.
+    A plan whose variant is None is for what is wrong with a profile as a whole; ``failed`` are then the
+    environments that gave no variant.
     """
 
     item: Item
     seen: tuple[Seen, ...] = ()
-    variant: str = ""
+    variant: str | None = ""
     environment: str = ""
+    failed: tuple[str, ...] = ()
     profile: Doc | None = None
     inventory: Doc | None = None
     cr: Doc | None = None
@@ -87,22 +92,42 @@ def plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
         environments=settings.environments,
         sets=settings.sets,
     )
+    _demand_sense(item, settings, resolution)
     form = (Seen("profile", item.doc, problem) for problem in check_form(item))
     seen = (*form, *(Seen("profile", doc, problem) for doc, problem in resolution.problems))
-    if not resolution.variants:
-        yield Plan(item, seen)
+    if seen or resolution.failed:
+        yield Plan(item, seen, None, failed=resolution.failed)
     for variant in resolution.variants:
-        yield compile_variant(item, variant, seen, settings)
-        seen = ()
+        yield compile_variant(item, variant, settings)
 
 
-def compile_variant(item: Item, variant: Variant, seen: tuple[Seen, ...], settings: Settings) -> Plan:
+def _demand_sense(item: Item, settings: Settings, resolution: Resolution) -> None:
+    """Raises RequestError for what the flags ask of a profile and it does not have."""
+    names = ", ".join(resolution.environments)
+    if settings.environments is None and names:
+        raise RequestError(f"{item.doc.name} has environments ({names}); say which with -e NAME, or -e all")
+    for _, problem in resolution.problems:
+        if problem.rule == "PROF014":
+            raise RequestError(f"{item.doc.name}: {problem.message}; it has {names}")
+        if problem.rule == "PROF015":
+            raise RequestError(f"{item.doc.name}: {problem.message}")
+
+
+def compile_variant(item: Item, variant: Variant, settings: Settings) -> Plan:
     """One environment and matrix instance of a profile on its way to Pods."""
     from podplan.kinds.compiling import compile_profile
 
     compiled = compile_profile(variant.doc, variant.inventory)
-    seen = (*seen, *(Seen("profile", variant.doc, problem) for problem in compiled.problems))
-    plan = Plan(item, seen, variant.id, variant.environment, variant.doc, variant.inventory, compiled.cr)
+    seen = tuple(Seen("profile", variant.doc, problem) for problem in compiled.problems)
+    plan = Plan(
+        item,
+        seen,
+        variant.id,
+        variant.environment,
+        profile=variant.doc,
+        inventory=variant.inventory,
+        cr=compiled.cr,
+    )
     return plan if compiled.cr is None else lower(plan, settings)
 
 

@@ -93,8 +93,8 @@ def _step(value: Any, step: str) -> str | int | None:
         return None
     for key in NAMING_KEYS:
         # Of entries with one name the last counts, as for the env of a container.
-        for index, entry in reversed(list(enumerate(value))):
-            if _named(entry, key, step):
+        for index in range(len(value) - 1, -1, -1):
+            if _named(value[index], key, step):
                 return index
     return int(step) if step.isdecimal() and int(step) < len(value) else None
 

@@ -50,7 +50,11 @@ def command(paths: Sequence[str], format_: str, exit_zero: bool, show_settings: 
 def checking(paths: Sequence[str], **flags: Any) -> Request:
     """The request of a command that checks: with every environment, by the clock of UTC."""
     wanted = request(paths, clock=time.strftime("%Y-%m-%d", time.gmtime()), **flags)
-    settings = wanted.settings._replace(environments=wanted.settings.environments or "all")
+    settings = wanted.settings._replace(
+        environments=wanted.settings.environments or "all",
+        # What a paused job has no Pods for now, it has once it goes on.
+        options=wanted.settings.options._replace(resumed=True),
+    )
     return wanted._replace(settings=settings)
 
 

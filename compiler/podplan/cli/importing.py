@@ -9,8 +9,10 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.output import replace_file, write
+from podplan.findings import Problem
+from podplan.provenance import Doc, trace
 from podplan.reading import Unread, sources, standard_input
-from podplan.reading.documents import items
+from podplan.reading.documents import Item, items
 from podplan.reading.files import expand
 from podplan.requests import RequestError
 
@@ -27,21 +29,36 @@ def command(file: str, output: str, **_: Any) -> int:
         raise RequestError(f"{file}: {found.reason}")
     for fault in found.faults:
         click.echo(f"{file}:{fault.span.line}:{fault.span.column}: {fault.rule} {fault.message}", err=True)
-    crs = [item.doc for item in items(found) if item.what == "cr"]
-    if not crs:
+    documents = [item for item in items(found) if item.doc.data is not None]
+    if not any(item.what == "cr" for item in documents):
         click.echo(f"podplan: {file}: no training job here, so nothing to import", err=True)
         return FINDINGS if found.faults else NOTHING
     if output and os.path.exists(output):
         raise RequestError(f"{output} exists already; podplan import does not overwrite it")
     texts = []
-    for cr in crs:
-        imported = import_cr(cr, found.text)
-        for problem in imported.problems:
-            click.echo(f"{file}: {problem.message}", err=True)
-        texts.append(imported.text)
+    for item in documents:
+        text, problems = import_cr(item.doc, found.text) if item.what == "cr" else _refused(item)
+        left_out = "" if text else "; it is not imported"
+        for problem in problems[: None if text else 1]:
+            click.echo(f"{file}:{_line(item.doc)}: {problem.message}{left_out}", err=True)
+        texts += [text] if text else []
     text = "---\n".join(texts)
-    if output:
+    if output and text:
         replace_file(output, text)
     else:
         write(text)
-    return CLEAN
+    return CLEAN if len(texts) == len(documents) and not found.faults else FINDINGS
+
+
+def _refused(item: Item) -> tuple[str, list[Problem]]:
+    """No text for a document that is no training job, and what it is instead."""
+    data = item.doc.data
+    kind = data.get("kind") if isinstance(data, dict) else None
+    what = f"a {kind}" if isinstance(kind, str) else f"a document with {item.reason or 'no kind'}"
+    return "", [Problem("PROF025", f"{what} is no training job")]
+
+
+def _line(doc: Doc) -> int:
+    """The line that a document, or an entry of a List, begins on."""
+    end = trace(doc, ())[-1]
+    return end.doc.source.span(end.path).line if end.doc.source is not None else 1

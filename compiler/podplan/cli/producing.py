@@ -9,7 +9,7 @@ import click
 
 from podplan.check import Result, summarised
 from podplan.cli.check import exit_code
-from podplan.cli.exits import CLEAN, FINDINGS
+from podplan.cli.exits import FINDINGS
 from podplan.cli.options import Request, default_paths, request
 from podplan.pipeline import Plan
 from podplan.reading import Reader, sources, standard_input
@@ -28,35 +28,34 @@ class Produced(NamedTuple):
 def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produced:
     """The plans for the paths; findings go to standard error.
 
-    Policies are for check: what the API server takes can be rendered and lowered, so that it can be looked at.
+    Policies are for check: what the API server takes can be rendered and lowered, and so be looked at.
     With -e all the environments are rendered, and the profile as written is not.
     """
     paths = default_paths(paths)
     asked = request(paths, **flags)
-    asked = asked._replace(settings=asked.settings._replace(policies=()))
+    settings = asked.settings._replace(policies=())
+    if settings.environments == "all":
+        settings = settings._replace(environments="each")
+    asked = asked._replace(settings=settings)
     reader = Reader()
     found = (
         [standard_input(flags["stdin_filename"])]
         if list(paths) == ["-"]
         else list(sources(expand(paths, asked.exclude)))
     )
-    made = [
-        plan
-        for plan in all_plans(found, asked.settings, reader, wanted)
-        if plan.environment or not _has_environments(plan)
-    ]
+    made = all_plans(found, settings, reader, wanted)
     result = summarised(found, made, asked.settings, reader)
     code = exit_code(result, asked.fail_on)
-    if code == CLEAN and any(plan.cr is None or ("cr" in wanted and not plan.lowered) for plan in made):
+    if any(plan.failed or (plan.variant is not None and _fell_short(plan, wanted)) for plan in made):
         code = FINDINGS
     if result.findings:
         say(result)
-    return Produced(made, asked, code)
+    return Produced([plan for plan in made if plan.cr is not None], asked, code)
 
 
-def _has_environments(plan: Plan) -> bool:
-    spec = plan.item.doc.data.get("spec")
-    return plan.item.what == "profile" and isinstance(spec, dict) and bool(spec.get("environments"))
+def _fell_short(plan: Plan, wanted: frozenset[str]) -> bool:
+    """Whether a plan lacks what it is made for: a CR, and for lowering what it lowers to."""
+    return plan.cr is None or ("cr" in wanted and not plan.lowered)
 
 
 def say(result: Result) -> None:

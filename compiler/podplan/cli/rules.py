@@ -22,8 +22,12 @@ def command(format_: str, export: str | None) -> int:
     """
     if export:
         from podplan.emit import emit
-        from podplan.lint.vap import export_vap
+        from podplan.lint.vap_export import export_vap, why_not
 
+        for policy in ours():
+            reason = why_not(policy)
+            if reason:
+                click.echo(f"{policy.rule.code} is not exported: {reason}", err=True)
         write(emit(export_vap(ours())))
     elif format_ == "json":
         write(json.dumps({"format": 1, "rules": _all()}, indent=2, ensure_ascii=False) + "\n")

@@ -10,12 +10,12 @@ from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, origin_of
 from podplan.rules import RULES
 
-FORM_AGAIN = frozenset({"PROF021", "PROF025"})
+FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
 def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
     """The findings of one item, in the order of their places; ``variants`` is how many the item has."""
-    folded: dict[tuple[object, ...], list[tuple[Finding, str]]] = {}
+    folded: dict[tuple[object, ...], list[tuple[Finding, str | None]]] = {}
     for sighting in sightings:
         found = _finding(sighting)
         # Not by path: an alias leads to one line along several of them.
@@ -29,7 +29,7 @@ def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
     told = (
         found
         for found in made
-        if not (found.rule in FORM_AGAIN and found.location in by_form)
+        if not (found.rule.startswith(FORM_AGAIN) and found.location in by_form)
         and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
     )
     return sorted(told, key=_order)
@@ -95,7 +95,7 @@ def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: L
             yield Related(where, "the value comes from here too")
 
 
-def _one(group: list[tuple[Finding, str]], variants: int) -> Finding:
+def _one(group: list[tuple[Finding, str | None]], variants: int) -> Finding:
     """One finding for all that are equal: the first, with the replicas and the variants of the others."""
     first = group[0][0]
     hit = tuple(dict.fromkeys(variant for _, variant in group))
@@ -108,7 +108,7 @@ def _one(group: list[tuple[Finding, str]], variants: int) -> Finding:
             and _stem(found.lowered) == _stem(first.lowered)
         ]
         first = first._replace(lowered=first.lowered._replace(indexes=_joined([low.indexes for low in same])))
-    if variants > 1:
+    if variants > 1 and None not in hit:
         first = first._replace(
             instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit))
         )

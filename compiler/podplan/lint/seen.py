@@ -26,8 +26,8 @@ class Seen(NamedTuple):
 
 
 class Sighting(NamedTuple):
-    """Something seen in one variant of a document; ``object`` is the CR or Kubernetes object it is in."""
+    """Something seen in one variant of a document (None: in it as a whole); ``object`` is the CR or Kubernetes object it is in."""
 
-    variant: str
+    variant: str | None
     seen: Seen
     object: dict[str, Any] | None

@@ -39,11 +39,14 @@ class Variant(NamedTuple):
 class Resolution(NamedTuple):
     """The variants that nothing was wrong with, and what was wrong with the others.
 
-    Each problem comes with the document whose path it names, which traces to a file.
+    Each problem comes with the document whose path it names, which traces to a file. ``environments`` are
+    the names of those that there are, and ``failed`` of those that gave nothing, "" for as written.
     """
 
     variants: tuple[Variant, ...]
     problems: tuple[tuple[Doc, Problem], ...]
+    environments: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 def resolve(
@@ -51,45 +54,57 @@ def resolve(
     *,
     load: Callable[[str, Doc], Doc | Problem],
     inventory: Doc | None,
-    environments: Literal["all"] | tuple[str, ...] | None,
+    environments: Literal["all", "each"] | tuple[str, ...] | None,
     sets: Mapping[str, str],
 ) -> Resolution:
     """Every variant of ``profile`` that is asked for.
 
     ``load(reference, from_doc)`` gives the document of a file that ``extends`` names, or a Problem.
-    ``environments`` is None for the profile as written, a tuple of names for those, and "all" for as written
-    and each environment; then the profile as written may lack a param that some environment gives.
+    ``environments`` is None for the profile as written, a tuple of names for those, "each" for every
+    environment, and "all" for as written and every environment; then the profile as written may lack a param
+    that some environment gives. A profile that has none is taken as written whatever is asked.
     ``sets`` are the ``--set`` flags. Nothing is raised for a profile of any form.
     """
     found: Problems = []
     if not isinstance(profile.data, dict) or not isinstance(profile.data.get("spec"), dict):
-        return Resolution((), ((profile, Problem("PROF001", "a profile needs a spec, which is a map")),))
+        faults = ((profile, Problem("PROF001", "a profile needs a spec, which is a map")),)
+        return Resolution((), faults, failed=("",))
     merged = profile
     if "extends" in profile.data["spec"]:
         from podplan.profile.extends import extend
 
         merged = extend(profile, load, found)
     if found:
-        return Resolution((), _once(found, profile))
-    variants = _variants(merged, inventory, environments, sets, found)
-    return Resolution(tuple(variants), _once(found, profile))
+        return Resolution((), _once(found, profile), failed=("",))
+    defined = _environments(merged)
+    variants, failed = _variants(merged, defined, inventory, environments if defined else None, sets, found)
+    return Resolution(tuple(variants), _once(found, profile), tuple(defined), tuple(failed))
+
+
+def _environments(merged: Doc) -> list[str]:
+    """The names of the environments of a profile."""
+    spec = merged.data["spec"] if isinstance(merged.data, dict) else None
+    if not isinstance(spec, dict) or "environments" not in spec:
+        return []
+    from podplan.profile.environments import names
+
+    return names(merged)
 
 
 def _variants(
     merged: Doc,
+    defined: list[str],
     inventory: Doc | None,
-    environments: Literal["all"] | tuple[str, ...] | None,
+    environments: Literal["all", "each"] | tuple[str, ...] | None,
     sets: Mapping[str, str],
     problems: Problems,
-) -> list[Variant]:
+) -> tuple[list[Variant], list[str]]:
+    """The variants, and the names of the environments that gave none."""
     if not isinstance(root(merged).get("spec").value, dict):
-        return []
-    defined: list[str] = []
-    if "environments" in merged.data["spec"]:
-        from podplan.profile.environments import names
-
-        defined = names(merged)
-    asked = defined if environments == "all" else list(dict.fromkeys(environments or ()))
+        return [], [""]
+    every = environments in ("all", "each")
+    asked = defined if every else list(dict.fromkeys(environments or ()))
+    failed: list[str] = []
     budget = Budget()
     results: list[_Under] = []
     left = MAX_INSTANCES
@@ -97,11 +112,12 @@ def _variants(
         under = _under(merged, name, inventory, sets, budget, left)
         problems.extend(under.problems)
         results.append(under)
+        failed += [name] if not under.variants else []
         left -= len(under.variants)
         if left <= 0 and len(results) < len(asked):
             message = f"the environments and the matrix make more than {MAX_INSTANCES} instances; use fewer"
             problems.append((merged, Problem("PROF012", message, ("spec", "environments"), on_key=True)))
-            return []
+            return [], asked
     variants = [variant for under in results for variant in under.variants]
     if environments is None or environments == "all":
         written = _under(merged, "", inventory, sets, budget, left)
@@ -109,7 +125,8 @@ def _variants(
         if not (written.missing and results and given_elsewhere):
             problems[:0] = written.problems
             variants = [*written.variants, *variants]
-    return _distinct(variants, merged, problems)
+            failed += [""] if not written.variants else []
+    return _distinct(variants, merged, problems), failed
 
 
 class _Under(NamedTuple):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from podplan.emit import emit_document
 from podplan.groups import Group, expand, folded
@@ -20,7 +19,7 @@ def all_plans(
 ) -> list[Plan]:
     """The plans of the documents in the files that are of a ``wanted`` sort: profile, cr.
 
-    Raises RequestError where an environment has to be named, or two results have one name.
+    Raises RequestError where two results have one name, and what pipeline.plans raises.
     """
     made: list[Plan] = []
     for source in found:
@@ -28,23 +27,9 @@ def all_plans(
             continue
         for item in items(source):
             if item.what in wanted or item.what == "podplan":
-                _demand_environment(item.doc.data, source.file, settings)
                 made += plans(item, settings, reader)
     _refuse_duplicates(made)
     return made
-
-
-def _demand_environment(document: Mapping[str, Any], file: str, settings: Settings) -> None:
-    spec = document.get("spec")
-    environments = spec.get("environments") if isinstance(spec, dict) else None
-    if not isinstance(environments, dict) or not environments or settings.environments == "all":
-        return
-    names = ", ".join(map(str, environments))
-    if settings.environments is None:
-        raise RequestError(f"{file} has environments ({names}); say which with -e NAME, or -e all")
-    for name in settings.environments:
-        if name not in environments:
-            raise RequestError(f'{file} has no environment "{name}"; it has {names}')
 
 
 def _refuse_duplicates(made: Iterable[Plan]) -> None:

@@ -13,6 +13,7 @@ from podplan.provenance import Doc
 from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of
+from podplan.requests import RequestError
 
 RENDERED_FROM = "# podplan: rendered from "
 
@@ -79,7 +80,11 @@ def _plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> P
         return f"{said.file}, which this was rendered from, is not there"
     asked = settings._replace(environments=(said.environment,) if said.environment else None, sets=said.sets)
     for doc in docs:
-        for plan in plans(doc, asked, reader):
+        try:
+            made = list(plans(doc, asked, reader))
+        except RequestError:  # it has other environments now
+            continue
+        for plan in made:
             if plan.cr is not None and _same_name(plan.cr, item.doc):
                 return plan
     return f"{said.file}, which this was rendered from, no longer renders it"
