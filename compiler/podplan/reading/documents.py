@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from podplan.provenance import Cursor, Doc, copied, split
+from podplan.provenance import Cursor, Doc, at, copied, root, split
 from podplan.source import Source
 
 CR_GROUP = "batch.tensorstack.dev"
@@ -59,10 +59,25 @@ def _unpacked(doc: Doc) -> Iterator[Item]:
     data = doc.data
     if isinstance(data, dict) and isinstance(data.get("items"), list) and _is_list(data):
         for index, entry in enumerate(data["items"]):
-            inner = split(copied(Cursor(doc, ("items", index), entry)), doc.name)
+            inner = split(_entry(root(doc), Cursor(doc, ("items", index), entry)), doc.name)
             yield from _unpacked(inner) if _is_list(entry) else (classified(inner),)
     else:
         yield classified(doc)
+
+
+def _entry(listed: Cursor, entry: Cursor) -> Any:
+    """An entry of a List; what it lacks of apiVersion and kind is that of a ``…List`` of one kind."""
+    kind = str(listed["kind"].value).removesuffix("List")
+    lacks = isinstance(entry.value, dict) and not (
+        entry.get("apiVersion").exists and entry.get("kind").exists
+    )
+    if not kind or not lacks:
+        return copied(entry)
+    given = {
+        "apiVersion": at(listed["apiVersion"], listed["apiVersion"].value),
+        "kind": at(listed["kind"], kind),
+    }
+    return at(entry, {**given, **entry.fields()})
 
 
 def _is_list(data: Any) -> bool:
