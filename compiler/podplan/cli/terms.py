@@ -12,12 +12,13 @@ from podplan.config import Config, PathSettings
 from podplan.lint.policy import Policy
 from podplan.lint.selection import PRESETS, Selection, demand_known, raised
 from podplan.lint.terms import Section, Terms
-from podplan.reading.files import OutsideRoot, read_inside, root_of
+from podplan.reading.files import NoSuchPath, OutsideRoot, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
 
 if TYPE_CHECKING:
     from podplan.lint.baseline import Entry
+    from podplan.lint.organisation import Organisation
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _NAMING = (*LISTS, "severity", "mandatory")
@@ -50,7 +51,9 @@ def terms_of(
     found: Mapping[str, Setting], config: Config, flags: Mapping[str, Any], baseline_is_read: bool = True
 ) -> Terms:
     """The terms that the settings come to. Raises RequestError for what means no rule, day or file."""
-    known = _known(found)
+    known = _shipped(found)
+    brought = _brought(found, known) if found["policies"].value and "select" in flags else None
+    known = (*known, *brought.policies) if brought is not None else known
     _demand_rules(config, flags, found, [*RULES.values(), *(policy.rule for policy in known)])
     selection = Selection(
         preset=found["preset"].value,
@@ -71,19 +74,29 @@ def terms_of(
         heed,
         _day(found["today"]),
         _baseline(found["baseline"]) if heed and baseline_is_read else None,
+        brought.problems if brought is not None else (),
+        brought.texts if brought is not None else {},
     )
 
 
-def _known(found: Mapping[str, Setting]) -> tuple[Policy, ...]:
-    """All policies there are, as the Pod Security Standard in force has them. Raises RequestError."""
+def _shipped(found: Mapping[str, Setting]) -> tuple[Policy, ...]:
+    """Our own policies, as the Pod Security Standard in force has them. Raises RequestError."""
     from podplan.lint.catalogue import ours
 
-    if found["policies"].value:
-        raise RequestError(
-            f"{found['policies'].source}: policies: this version reads no policies but its own"
-        )
     standard = found["pss"].value
     return raised(ours(), standard) if standard else ours()
+
+
+def _brought(found: Mapping[str, Setting], shipped: tuple[Policy, ...]) -> Organisation:
+    """The policies in the folders that the configuration names. Raises RequestError."""
+    from podplan.lint.organisation import organisation
+
+    taken = {rule.code for rule in RULES.values()} | {rule.name for rule in RULES.values()}
+    taken |= {text for policy in shipped for text in (policy.rule.code, policy.rule.name)}
+    try:
+        return organisation(found["policies"].value, taken)
+    except (NoSuchPath, OutsideRoot) as error:
+        raise RequestError(f"{found['policies'].source}: policies: {error}") from None
 
 
 def _changes(one: PathSettings) -> dict[str, Any]:

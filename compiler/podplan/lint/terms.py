@@ -6,8 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from podplan.findings import Problem
 from podplan.lint.policy import Policy
 from podplan.lint.selection import Ruling, Selection, ruling, with_changes
+from podplan.provenance import Doc
 from podplan.reading.globs import matches
 from podplan.rules import RULES, Rule
 
@@ -32,6 +34,7 @@ class Terms(NamedTuple):
 
     ``known`` are all policies, on or not; they are not asked where ``asks_policies`` is false. ``today`` is
     YYYY-MM-DD; without it nothing expires. ``baseline`` is what was found before, None for none.
+    ``policy_faults`` are what is wrong with policies of an organisation, in files with ``policy_texts``.
     """
 
     known: tuple[Policy, ...] = ()
@@ -42,6 +45,8 @@ class Terms(NamedTuple):
     heed_ignores: bool = True
     today: str = ""
     baseline: tuple[Entry, ...] | None = None
+    policy_faults: tuple[tuple[Doc, Problem], ...] = ()
+    policy_texts: Mapping[str, str] = {}
 
 
 def rules(terms: Terms) -> list[Rule]:
