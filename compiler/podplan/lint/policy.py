@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from podplan.findings import Problem, Severity
+from podplan.provenance import Doc
 from podplan.rules import Rule
 
 PLACEHOLDER = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
@@ -21,7 +22,10 @@ class Scope(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """A rule and how it is decided: ``evaluator`` is check, schema or cel, ``body`` what belongs to it."""
+    """A rule and how it is decided: ``evaluator`` is check, schema or cel, ``body`` what belongs to it.
+
+    ``origin`` is the document of a policy that does not come with podplan.
+    """
 
     rule: Rule
     scope: Scope
@@ -34,6 +38,7 @@ class Policy(NamedTuple):
     preview: bool
     needs: tuple[str, ...]
     file: str
+    origin: Doc | None = None
 
 
 class PolicyError(Exception):
