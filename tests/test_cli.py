@@ -278,6 +278,63 @@ def test_broken_input_of_ours(folder: Path, name: str, command: str) -> None:
         assert run.out == ""
 
 
+DEEP = b"a: " + b"[" * 200 + b"]" * 200 + b"\n"
+
+
+def test_what_is_too_big_or_too_deep_stops_nothing_unless_it_is_ours(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / "index.yaml").write_bytes(b"# ClusterInventory\nentries: {}\n" + b"#" * 10_000_000)
+    (folder / "deep.yaml").write_bytes(DEEP + b"# ClusterInventory\n")
+    run = podplan("check", "job.yaml", cwd=folder)
+    assert (run.code, run.err) == (0, "")
+    run = podplan("check", ".", cwd=folder)
+    assert (run.code, run.err) == (0, "")
+    assert "2 × too big or too deep" in run.out
+    (folder / "a.yaml").write_bytes(OURS + DEEP)
+    (folder / "b.yaml").write_bytes(OURS + b"#" * 10_000_000)
+    (folder / "c.yaml").write_text(BAD_JOB)
+    run = podplan("check", "--exit-zero", ".", cwd=folder)
+    assert run.code == 4
+    assert "c.yaml:8:5" in run.out
+    assert '"replica"' in run.out
+    assert run.err.count("\n") == 1
+    assert "a.yaml: more than 100 levels" in run.err
+    assert "1 more such file" in run.err
+    run = podplan("baseline", "create", ".", cwd=folder)
+    assert run.code == 4
+    assert not (folder / ".podplan-baseline.json").exists()
+    assert run.out == ""
+
+
+def test_what_is_excluded_has_no_inventory(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    for name in ("cluster.yaml", "vendor/cluster.yaml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(
+            "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: a}\nspec: {}\n"
+        )
+    (folder / "jobs").mkdir()
+    (folder / "jobs/resnet.yaml").write_text(PROFILE + "  # hardware\n")
+    run = podplan("check", "jobs/resnet.yaml", cwd=folder)
+    assert run.code == 2
+    assert "cluster.yaml and vendor/cluster.yaml" in run.err
+    (folder / "podplan.toml").write_text('exclude = ["vendor/*"]\n')
+    run = podplan("check", "jobs/resnet.yaml", cwd=folder)
+    assert run.err == ""
+
+
+def test_no_line_of_a_secret_is_shown(folder: Path) -> None:
+    secret = (
+        "apiVersion: v1\nkind: &k Secret\nmetadata: {name: a}\nstringData: {a: *hunter2, b: !hunter2 x}\n"
+    )
+    (folder / "job.yaml").write_text(JOB + "---\n" + secret + "typo: hunter2\n")
+    for format_ in ("full", "concise", "json"):
+        run = podplan("check", "--format", format_, "job.yaml", cwd=folder)
+        assert run.code == 1
+        assert "YAML006" in run.out
+        assert "hunter2" not in run.out + run.err
+
+
 def test_the_same_bytes_under_other_seeds_locales_and_folders(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -5,8 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from podplan.limits import MAX_FILE_BYTES, BoundExceeded
-from podplan.reading.files import NoSuchPath, OutsideRoot, beside, expand, from_root, read_inside, root_of
+from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
+from podplan.reading.files import (
+    NoSuchPath,
+    OutsideRoot,
+    beside,
+    expand,
+    from_root,
+    mentions,
+    read_inside,
+    root_of,
+)
 
 
 @pytest.fixture
@@ -92,3 +101,14 @@ def test_a_file_that_is_too_large(repository: Path) -> None:
 def test_references_are_relative_to_the_file() -> None:
     assert beside("jobs/a.yaml", "../bases/b.yaml") == "bases/b.yaml"
     assert beside("a.yaml", "b.yaml") == "b.yaml"
+
+
+def test_a_file_that_is_too_large_is_searched_for_words(repository: Path) -> None:
+    path = repository / "jobs" / "big.yaml"
+    word = b"podplan/v"
+    path.write_bytes(b"a" * (MAX_FILE_BYTES - 3) + word + b"a" * MAX_FILE_BYTES)
+    assert mentions(str(repository), str(path), [b"nothing", word]), "across the border of two pieces"
+    assert not mentions(str(repository), str(path), [b"nothing"])
+    with path.open("ab") as stream:
+        stream.truncate(MAX_SEARCHED_BYTES + 1)
+    assert mentions(str(repository), str(path), [b"nothing"])

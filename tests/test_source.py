@@ -332,6 +332,37 @@ def test_hints_in_a_secret_do_not_show_the_value() -> None:
     assert "3789" not in hint.message
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "kind: &k Secret", "kind: !!str Secret", "'kind':   'Secret'", '"kind": "Secret"', "? kind\n: Secret",
+        "kind: SecretList", "kind: List\nitems: [{kind: Secret}]", "{kind: Secret}", "kind: >-\n  Secret",
+        "x: &k Secret\nkind: *k",
+    ],
+)  # fmt: skip
+def test_a_secret_is_known_by_what_its_kind_is_read_as(kind: str) -> None:
+    assert read(f"{kind}\n".encode(), "f").holds_secret
+    assert not read(kind.replace("Secret", "Pod").encode(), "f").holds_secret
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "*hunter2", "!hunter2 x", "!hunter2 {}", "!h!unter2 x", "!!int hunter2", "{*hunter2 : 1}", "@hunter2",
+        "`hunter2`", "{{ hunter2 }}", "[hunter2", '"\\hunter2"', "{&hunter2 [a]: 1, *hunter2 : 2}",
+        "&hunter2 {b: *hunter2}", "%hunter2", "hunter2: hunter2", "!<hunter2 x", "yes", "1e3", ".inf",
+    ],
+)  # fmt: skip
+def test_faults_in_a_file_with_a_secret_quote_no_value(value: str) -> None:
+    source = read(f"kind: &k Secret\nstringData:\n  a: {value}\n".encode(), "f")
+    assert source.holds_secret
+    for fault in (*source.faults, *source.hints):
+        for secret in ("hunter", "unter2", "*", "!", "@", "`", "yes", "1e3", ".inf", "inf", "{{"):
+            assert f'"{secret}' not in fault.message.replace('quote the "*"', "")
+            assert secret not in fault.message or secret in ("*", "yes", "inf"), fault
+    assert source.faults or source.hints
+
+
 # ---- bounds
 
 

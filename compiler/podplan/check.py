@@ -6,10 +6,11 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from podplan.findings import Finding, Location, Severity
 from podplan.groups import Group
+from podplan.limits import BoundExceeded
 from podplan.lint.apply import apply, apply_to_set, apply_to_variants, lacking
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
@@ -26,6 +27,9 @@ from podplan.reading.files import expand, root_of
 from podplan.rendering.origin import compare, header_of
 from podplan.rules import RULES
 from podplan.source import Fault, Source
+
+Something = TypeVar("Something")
+
 
 class Summary(NamedTuple):
     """Counts. ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` what
@@ -47,7 +51,8 @@ class Result(NamedTuple):
     """Findings in the order of files and lines; ``texts`` holds the files that have any.
 
     ``with_suppressed`` are the same together with those that somebody silenced. Of ``unlowered`` files and of
-    ``undecided`` rules there may be more to say.
+    ``undecided`` rules there may be more to say. ``given_up`` says, a sentence for each file, which reached
+    a bound: the result is then that of the others.
     """
 
     findings: list[Finding]
@@ -56,6 +61,7 @@ class Result(NamedTuple):
     with_suppressed: list[Finding]
     unlowered: frozenset[str] = frozenset()
     undecided: frozenset[str] = frozenset()
+    given_up: tuple[str, ...] = ()
 
 
 class Run:
@@ -72,12 +78,14 @@ class Run:
         self.silences = Silences(settings.policies, settings.terms)
         self.shared: set[str] = set()  # files that others refer to
         self.unlowered: set[str] = set()
+        self.secret: set[str] = set()  # files of which no line is shown
+        self.given_up: list[str] = []
 
 
 def check(paths: Sequence[str], settings: Settings, reader: Reader, exclude: Sequence[str] = ()) -> Result:
     """Everything there is to say about the files that ``paths`` stand for.
 
-    Raises files.NoSuchPath, requests.RequestError and limits.BoundExceeded.
+    Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
     return check_sources(sources(expand(paths, exclude)), settings, reader, folders)
@@ -88,18 +96,28 @@ def check_sources(
 ) -> Result:
     """The same for files that are read already, such as standard input; ``folders`` are checked whole."""
     run = Run(settings, reader)
-    for source in found:
+    for source in _as_far_as_bounds(found, run):
         run.counts["files"] += 1
         if isinstance(source, Unread):
             run.not_checked[source.reason] += 1
             continue
-        in_file = run.silences.graded(source.file, _check_source(source, run))
+        if source.holds_secret:
+            run.secret.add(source.file)
+        in_file = run.silences.graded(source.file, _as_far_as_bounds(_check_source(source, run), run))
         if in_file:
             run.findings += in_file
             run.texts[source.file] = source.text
     for job, seen in apply_to_set(run.silences.anywhere(), tuple(run.jobs)):
         run.findings += _set_findings(job, seen, run)
     return _result(run, folders)
+
+
+def _as_far_as_bounds(found: Iterable[Something], run: Run) -> Iterator[Something]:
+    """What there is until a bound is reached, which is noted, so that the other files get their turn."""
+    try:
+        yield from found
+    except BoundExceeded as error:
+        run.given_up.append(str(error))
 
 
 def summarised(
@@ -111,6 +129,8 @@ def summarised(
     for source in found:
         if isinstance(source, Source):
             run.texts[source.file] = source.text
+            if source.holds_secret:
+                run.secret.add(source.file)
             run.silences.open(source)
             if mentions_ours(source.text):
                 faults = (_fault(source, fault) for fault in source.faults)
@@ -128,7 +148,7 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     places |= {related.location.file for found in run.findings for related in found.related}
     run.texts.update(run.reader.texts(places - run.texts.keys()))
     # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
-    shown = {file: text for file, text in run.texts.items() if not SECRET.search(text)}
+    shown = {file: text for file, text in run.texts.items() if not _is_secret(file, run)}
     shown = masked(shown, run.findings)
     everything = run.silences.settled(run.findings, shown, run.reader.source_of)
     if folders is not None:
@@ -151,7 +171,12 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
         today=run.silences.today,
     )
     unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
-    return Result(said, summary, shown, everything, unlowered, undecided)
+    return Result(said, summary, shown, everything, unlowered, undecided, tuple(run.given_up))
+
+
+def _is_secret(file: str, run: Run) -> bool:
+    source = run.reader.source_of(file)
+    return file in run.secret or (source is not None and source.holds_secret)
 
 
 def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from podplan.cli.check import checking, run
+from podplan.cli.check import checking, demand_all, run
 from podplan.cli.options import default_paths, input_options, lowering_options
 from podplan.cli.output import replace_file, write
 from podplan.cli.terms import read_baseline, rule_options
@@ -91,6 +91,7 @@ def _now(paths: Sequence[str], flags: dict[str, Any]) -> Now:
     wanted = checking(paths, baseline_is_read=False, **flags)
     terms = wanted.settings.terms
     result = run(paths, wanted, flags["stdin_filename"])
+    demand_all(result)
     known = [found for found in result.findings if may_be_silenced(found, terms)]
     entries = collected(known, result.texts)
     baseline = wanted.origins["baseline"].value or DEFAULT_FILE

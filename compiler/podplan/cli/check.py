@@ -16,6 +16,7 @@ from podplan.cli.output import write
 from podplan.cli.settings import shown
 from podplan.cli.terms import rule_options
 from podplan.findings import Severity
+from podplan.limits import BoundExceeded
 from podplan.reading import Reader, standard_input
 
 FORMATS = ("full", "concise", "json")
@@ -44,6 +45,7 @@ def command(paths: Sequence[str], format_: str, exit_zero: bool, show_settings: 
         return CLEAN
     result = run(default_paths(paths), wanted, flags["stdin_filename"])
     write(renderer(format_)(result))
+    demand_all(result)
     return CLEAN if exit_zero else exit_code(result, wanted.fail_on)
 
 
@@ -61,8 +63,15 @@ def checking(paths: Sequence[str], **flags: Any) -> Request:
 def run(paths: Sequence[str], wanted: Request, stdin_filename: str = "") -> Result:
     """The result for paths, or for standard input where the path is ``-``."""
     if list(paths) == ["-"]:
-        return check_sources([standard_input(stdin_filename)], wanted.settings, Reader())
-    return check(paths, wanted.settings, Reader(), wanted.exclude)
+        source = standard_input(stdin_filename)
+        return check_sources([source], wanted.settings, Reader(exclude=wanted.exclude))
+    return check(paths, wanted.settings, Reader(exclude=wanted.exclude), wanted.exclude)
+
+
+def demand_all(result: Result) -> None:
+    """Raises BoundExceeded where files were left out because they reached a bound."""
+    if result.given_up:
+        raise BoundExceeded("\npodplan: ".join(result.given_up))
 
 
 def renderer(format_: str) -> Callable[[Result], str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from podplan.findings import Problem, Severity
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded
 from podplan.provenance import Doc
-from podplan.reading.documents import items
-from podplan.reading.files import OutsideRoot, beside, expand, in_user_terms, read_inside, root_of
+from podplan.reading.documents import OURS, items
+from podplan.reading.files import OutsideRoot, beside, expand, in_user_terms, mentions, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source, read
@@ -27,11 +27,13 @@ class Unread(NamedTuple):
 class Reader:
     """Reads the files that profiles refer to, each once in a run: bases and the inventory.
 
-    A given ``inventory`` is that of every profile and CR, and none is looked for.
+    A given ``inventory`` is that of every profile and CR, and none is looked for; else it is not looked for
+    in what ``exclude`` says, shell patterns as for ``files.expand``.
     """
 
-    def __init__(self, inventory: Doc | None = None) -> None:
+    def __init__(self, inventory: Doc | None = None, exclude: Sequence[str] = ()) -> None:
         self._given = inventory
+        self._exclude = exclude
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
 
@@ -69,14 +71,14 @@ class Reader:
         file = _file(doc)
         root = root_of(file)
         if root not in self._inventories:
-            found = list(_inventories(root))
+            found = list(_inventories(root, in_user_terms(root, file), self._exclude))
             if len(found) > 1:
-                shown = " and ".join(in_user_terms(path, file) for path in found[:2])
+                shown = " and ".join(found[:2])
                 raise RequestError(
                     f"there are {len(found)} ClusterInventory files ({shown}); say which one with --inventory"
                     " or with inventory = in podplan.toml"
                 )
-            self._inventories[root] = self._inventory(root, in_user_terms(found[0], file)) if found else None
+            self._inventories[root] = self._inventory(root, found[0]) if found else None
         return self._inventories[root]
 
     def inventory_if_any(self, doc: Doc, named: str = "") -> Doc | None:
@@ -123,27 +125,45 @@ def _file(doc: Doc) -> str:
     return doc.source.file if doc.source is not None else doc.name
 
 
-def _inventories(root: str) -> Iterator[str]:
-    for path in expand([root]):
+def _inventories(root: str, shown: str, exclude: Sequence[str]) -> Iterator[str]:
+    """The files below ``root``, which the user calls ``shown``, that hold an inventory.
+
+    What cannot be read is passed over: most files here have nothing to do with the one that is checked.
+    """
+    for path in expand([shown if os.path.realpath(shown) == root else root], exclude):
         try:
             content = read_inside(root, path)
-        except (OSError, OutsideRoot):
+            if b"ClusterInventory" in content and any(
+                item.what == "inventory" for item in items(read(content, path))
+            ):
+                yield path
+        except (OSError, OutsideRoot, BoundExceeded):
             continue
-        if b"ClusterInventory" in content and any(
-            item.what == "inventory" for item in items(read(content, path))
-        ):
-            yield path
 
 
 def sources(paths: Iterable[str]) -> Iterator[Source | Unread]:
-    """Each file read, or why it is not. Raises RequestError for a file that cannot be read at all."""
+    """Each file read, or why it is not. Raises RequestError for a file that cannot be read at all.
+
+    A file of ours that reaches a bound raises BoundExceeded, but only after all the others.
+    """
+    given_up: list[BoundExceeded] = []
     for path in paths:
+        root = root_of(path)
         try:
-            yield read(read_inside(root_of(path), path), path)
+            yield read(read_inside(root, path), path)
         except OutsideRoot as error:
             yield Unread(path, error.reason)
         except OSError as error:
             raise RequestError(f"{path}: {_reason(error)}") from None
+        except BoundExceeded as error:
+            if mentions(root, path, [name.encode() for name in OURS]):
+                given_up.append(error)
+            else:
+                yield Unread(path, "too big or too deep")
+    if given_up:
+        others = len(given_up) - 1
+        more = f" (and {others} more such file{'s' if others > 1 else ''})" if others else ""
+        raise BoundExceeded(f"{given_up[0]}{more}")
 
 
 def standard_input(filename: str = "") -> Source:

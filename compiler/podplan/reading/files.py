@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
+from typing import BinaryIO
 
-from podplan.limits import MAX_FILE_BYTES, BoundExceeded
+from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
 
 SUFFIXES = (".yaml", ".yml")
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
@@ -89,6 +91,35 @@ def read_inside(root: str, path: str) -> bytes:
 
     Raises OutsideRoot, BoundExceeded, and OSError where the file cannot be read.
     """
+    with _opened(root, path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size > MAX_FILE_BYTES:
+            raise BoundExceeded(
+                f"{path} has {size} bytes, and at most {MAX_FILE_BYTES} are read from one file"
+            )
+        return stream.read(MAX_FILE_BYTES + 1)
+
+
+def mentions(root: str, path: str, words: Sequence[bytes]) -> bool:
+    """Whether one of ``words`` is in a file, which may be too big to be read; if beyond all measure, yes.
+
+    Raises as ``read_inside`` does, except for BoundExceeded.
+    """
+    kept = max(map(len, words))  # of one piece, for a word that ends in the next one
+    with _opened(root, path) as stream:
+        if os.fstat(stream.fileno()).st_size > MAX_SEARCHED_BYTES:
+            return True
+        before = b""
+        while piece := stream.read(MAX_FILE_BYTES):
+            here = before + piece
+            if any(word in here for word in words):
+                return True
+            before = here[-kept:]
+    return False
+
+
+@contextmanager
+def _opened(root: str, path: str) -> Iterator[BinaryIO]:
     real = os.path.realpath(path)
     top = os.path.realpath(root)
     if os.path.commonpath((real, top)) != top:
@@ -96,14 +127,9 @@ def read_inside(root: str, path: str) -> bytes:
     # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
     descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(descriptor, "rb") as stream:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OutsideRoot(path, "not a regular file")
-        if status.st_size > MAX_FILE_BYTES:
-            raise BoundExceeded(
-                f"{path} has {status.st_size} bytes, and at most {MAX_FILE_BYTES} are read from one file"
-            )
-        return stream.read(MAX_FILE_BYTES + 1)
+        yield stream
 
 
 def beside(path: str, reference: str) -> str:

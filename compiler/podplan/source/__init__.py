@@ -19,6 +19,7 @@ from yaml import YAMLError
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
 from podplan.source.builder import Builder, Built, Trouble
 from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
+from podplan.source.secrecy import holds_secret, unquoted
 from podplan.source.syntax import explain
 from podplan.source.tally import Tally
 
@@ -57,6 +58,7 @@ class Source(NamedTuple):
     """A file as read. ``hints`` are implicit types (YAML010), which a later stage may report or not.
 
     ``text`` is the whole text, a byte order mark included. Faults and hints are in order of place.
+    Of a file that ``holds_secret``, no line may be shown, and no fault or hint quotes a value.
     """
 
     file: str
@@ -64,6 +66,7 @@ class Source(NamedTuple):
     documents: list[Document]
     faults: list[Fault]
     hints: list[Fault]
+    holds_secret: bool = False
 
 
 class Lines:
@@ -192,7 +195,18 @@ def _read(text: str, file: str) -> Source:
         index = 0
         for start, end in _segments(text, base):
             index = _read_segment(start, end, index, tally, source, lines)
-    return Source(file, text, source.documents, _in_order(source.faults), _in_order(source.hints))
+    return _discreet(source._replace(faults=_in_order(source.faults), hints=_in_order(source.hints)))
+
+
+def _discreet(source: Source) -> Source:
+    """``source`` without values in its faults and hints, if it holds a Secret."""
+    if not holds_secret(source.text, (document.data for document in source.documents), bool(source.faults)):
+        return source
+    faults, hints = (
+        [fault._replace(message=unquoted(fault.rule, fault.message)) for fault in found]
+        for found in (source.faults, source.hints)
+    )
+    return source._replace(faults=faults, hints=hints, holds_secret=True)
 
 
 def _start(text: str) -> int:
@@ -255,4 +269,4 @@ def _not_utf8(content: bytes, file: str, error: UnicodeDecodeError) -> Source:
     at = len(content[: error.start].decode())
     message = f"byte 0x{content[error.start]:02X} is not UTF-8; save the file as UTF-8"
     fault = Fault("YAML009", message, Lines(text).span(at, at + 1), 0)
-    return Source(file, text, [], [fault], [])
+    return _discreet(Source(file, text, [], [fault], []))

@@ -1,0 +1,49 @@
+"""Files that hold a Secret: what is said of their text must not repeat any of it.
+
+Where such a file is broken, nobody can tell which part of it is secret, so no message quotes a value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+_KINDS = frozenset({"secret", "secretlist"})
+# For text that is not data: a kind with whatever properties, or what only Secrets have.
+_LOOKS_SECRET = re.compile(r"""kind["']?\s*:\s*(?:[&!*]\S*\s+)*["']?Secret|\bstringData\b""")
+# What is said in place of the messages that may quote a tag, the name of an alias or part of a scalar.
+_UNQUOTED = {
+    "YAML001": "the text is not YAML from here on; quote the value if it is plain text",
+    "YAML004": "the tag here is not known to Kubernetes, or the value is not of its type; remove the tag",
+    "YAML006": 'an alias leads nowhere, or into itself; define its anchor before it, or quote the "*"',
+    "YAML007": "JSON cannot hold this value; write a number, or quote it",
+    "YAML008": "a key here is not a string; write a word, or quote the key",
+    "YAML009": "a character here is not allowed in YAML; remove it, or save the file as UTF-8",
+    "YAML010": "this value is not read as a string; quote it if it is one",
+}
+
+
+def holds_secret(text: str, documents: Iterable[Any], is_broken: bool) -> bool:
+    """Whether one of the ``documents`` (their data) is a Secret, or the text of a broken file looks so."""
+    return any(_is_secret(data) for data in documents) or (is_broken and bool(_LOOKS_SECRET.search(text)))
+
+
+def unquoted(rule: str, message: str) -> str:
+    """``message`` of a fault of ``rule``, or one in its place that quotes no value."""
+    return _UNQUOTED.get(rule, message)
+
+
+def _is_secret(data: Any) -> bool:
+    return any(isinstance(kind, str) and kind.lower() in _KINDS for kind in _kinds(data))
+
+
+def _kinds(data: Any) -> Iterator[Any]:
+    """The kind of a document and, if it is a list of objects, of each in it."""
+    waiting = [data]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node.get("kind")
+            entries = node.get("items")
+            waiting.extend(entries if isinstance(entries, list) else ())
