@@ -220,7 +220,10 @@ def test_what_no_field_says_becomes_an_override_with_a_reason() -> None:
         "job": "DeepSpeedJob",
         "replicas": 2,
         "override": [
-            {"reason": "no field of a profile says this of config", "spec": {"config": spec["config"]}}
+            {
+                "reason": "without this, config would differ from the imported CR",
+                "spec": {"config": spec["config"]},
+            }
         ],
     }
 
@@ -345,6 +348,45 @@ def test_templates_of_every_shape_need_no_override(kind: str, template: Any) -> 
     for names in (["worker"], ["node"], ["a", "b"]):
         cr = cr_of(kind, {"replicaSpecs": [{"type": name, "template": template} for name in names]})
         assert "override" not in profile_for(cr)["spec"]
+
+
+SIDECAR, TAIL = {"name": "side", "image": "log:1"}, {"name": "tail", "image": "log:2"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "place"),
+    [
+        ("PyTorchTrainingJob", "python", "replicaSpecs"),
+        ("DeepSpeedJob", "worker", "worker"),
+        ("ColossalAIJob", "worker", "replicaSpecs"),
+        ("ColossalAIJob", "worker", "worker"),
+    ],
+)
+def test_a_container_before_the_one_that_trains_stays_there(kind: str, name: str, place: str) -> None:
+    template = pod(SIDECAR, {"name": name, "image": "i:1"}, TAIL, nodeName="n")
+    entry = {"replicas": 2, "template": template}
+    cr = cr_of(kind, {place: [{"type": "worker", **entry}] if place == "replicaSpecs" else entry})
+    profile = profile_for(cr)
+    assert "override" not in profile["spec"]
+    role = {**profile["spec"], **profile["spec"].get("roles", [{}])[0]}
+    assert role["image"] == "i:1"
+    assert role["pod"]["spec"]["containers"] == [SIDECAR, {"name": name}, TAIL]
+    assert same(compiled(written(profile)), as_written_by_people(cr))
+
+
+def test_two_equal_replica_types_leave_the_rest_to_fields() -> None:
+    entry = {"type": "worker", "replicas": 2, "template": pod({"name": "python", "image": "i:1"})}
+    rest = {"torchrunConfig": {"enabled": True}, "scheduler": {"t9kScheduler": {"queue": "a"}}}
+    profile = profile_for(cr_of("PyTorchTrainingJob", {**rest, "replicaSpecs": [entry, entry]}))["spec"]
+    assert {**profile, "override": None} == {
+        "job": "PyTorchTrainingJob",
+        "launcher": "torchrun",
+        "schedule": {"queue": "a"},
+        "override": None,
+    }
+    [override] = profile["override"]
+    assert override["reason"] == "without this, replicaSpecs would differ from the imported CR"
+    assert override["spec"] == {"replicaSpecs": [entry, entry]}
 
 
 LAUNCHER, WORKER = pod({"name": "launcher", "image": "i:1"}), pod({"name": "worker", "image": "i:1"})

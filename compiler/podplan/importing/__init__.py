@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from podplan.findings import Path, Problem
 from podplan.kinds import API_VERSION, KINDS, kind
 from podplan.kinds._decompile import Fields, in_order, same
+from podplan.kinds._profile import enumeration
 from podplan.kinds.compiling import compile_profile
 from podplan.provenance import Doc, trace
 from podplan.source import Document
@@ -122,12 +123,17 @@ def without_nulls(value: Any) -> Any:
 def profile_for(cr: Data) -> Data:
     """The profile that compiles to exactly ``cr``, the one with the fewest overrides."""
     proposals = [profile for fields in _proposals(cr) if (profile := _completed(cr, fields)) is not None]
-    return min(proposals, key=lambda profile: len(str(profile["spec"].get("override", ""))))
+    return min(proposals, key=lambda found: (len(str(found["spec"].get("override", ""))), len(str(found))))
 
 
 def _proposals(cr: Data) -> Iterator[Fields]:
-    """Fields that may compile to the CR, the natural ones first; the last always leave it to an override."""
-    yield kind(cr["kind"], "decompile").decompile(cr["spec"])
+    """Fields that may compile to the CR, the natural ones first; the last always leave it to an override.
+
+    Those in between leave the replicas to it, a list that an override can only have whole.
+    """
+    decompile = kind(cr["kind"], "decompile").decompile
+    yield decompile(cr["spec"])
+    yield decompile({key: value for key, value in cr["spec"].items() if key != "replicaSpecs"})
     yield {}
 
 
@@ -140,7 +146,7 @@ def _completed(cr: Data, fields: Fields) -> Data | None:
     patch = difference(compiled.cr.data["spec"], cr["spec"])
     if not patch:
         return profile
-    reason = f"no field of a profile says this of {', '.join(patch)}"
+    reason = f"without this, {enumeration(list(patch))} would differ from the imported CR"
     return _profile(cr, {**fields, "override": [{"reason": reason, "spec": patch}]})
 
 

@@ -8,20 +8,21 @@ from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._env import env
 from podplan.kinds._hardware import Node, shm_size
-from podplan.kinds._merge import Tree, merged, opened, ordered, present, rewrapped
+from podplan.kinds._merge import Tree, mergeable, merged, opened, ordered, plain, present, rewrapped
 from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._profile import Role
 from podplan.kinds._volumes import container_ports, volumes
-from podplan.provenance import at
+from podplan.provenance import Cursor, at
 
 
 def pod_template(
-    role: Role, name: str, launch: dict[str, Any], given: Node, problems: list[Problem]
+    role: Role, name: str, launch: dict[str, Any], given: Node, problems: list[Problem], preferred: str = ""
 ) -> Tree | None:
     """The template of a role; None when the profile says nothing of it.
 
     ``name`` is that of the training container unless the profile gives another, and ``launch`` its
-    command and args. The training container is the first.
+    command and args. The training container is the first, unless it has the name ``preferred`` that the
+    controller knows it by anywhere: then it stands where the containers of ``pod`` have that name.
     """
     declared, mounts = volumes(role, shm_size(role, given, problems), problems)
     container = training_container(
@@ -35,8 +36,28 @@ def pod_template(
     tree: Tree = {"spec": spec} if spec else {}
     for pod in role.both("pod"):
         if isinstance(pod.value, dict):
-            tree = merged(tree, pod)
+            tree = _in_order_of(pod, merged(tree, pod), preferred)
     return at(role.why, _arranged(tree)) if tree or role.get("pod").exists else None
+
+
+def _in_order_of(pod: Cursor, template: Tree, preferred: str) -> Tree:
+    """``template`` with its containers as ``pod`` has them, where it says where the training one stands."""
+    entries = pod.get("spec", "containers").entries()
+    order = [entry.get("name").value for entry in entries]
+    if not preferred or preferred not in order:
+        return template
+    spec = opened(opened(template)["spec"])
+    containers = opened(spec["containers"])
+    if not mergeable("containers", [plain(container) for container in containers]):
+        return template
+    names = [plain(container)["name"] for container in containers]
+    if names[0] != preferred:
+        return template
+    said = [names.index(name) for name in order if name in names]
+    unsaid = [i for i in range(len(names)) if i not in said]
+    containers = rewrapped(spec["containers"], [containers[i] for i in (*said, *unsaid)])
+    spec = rewrapped(opened(template)["spec"], {**spec, "containers": containers})
+    return rewrapped(template, {**opened(template), "spec": spec})
 
 
 def training_container(role: Role, name: str, fields: dict[str, Any]) -> Tree | None:

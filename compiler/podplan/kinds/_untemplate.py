@@ -15,11 +15,12 @@ _ENV_REFERENCES = {reference: source for source, reference in REFERENCES.items()
 _PORT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
-def template_fields(template: Any, name: str, run: Callable[[Fields], Fields]) -> Fields:
+def template_fields(template: Any, name: str, run: Callable[[Fields], Fields], preferred: str = "") -> Fields:
     """A PodTemplateSpec as fields of a role.
 
-    ``name`` is what the kind calls the training container, and ``run`` takes command and args out of it and
-    gives the ``run`` that says the same.
+    ``name`` is what compiling calls the training container, and ``run`` takes command and args out of it and
+    gives the ``run`` that says the same. The training container is the one called ``preferred``, else the
+    first, as it is for the controller.
     """
     if not isinstance(template, dict):
         return {}
@@ -27,14 +28,23 @@ def template_fields(template: Any, name: str, run: Callable[[Fields], Fields]) -
     containers = listed(spec.get("containers"))
     if not _separable(containers):
         return {"pod": template}
-    fields, rest = _container_fields(dict(containers[0]), name, spec, run)
+    trains = _training_index(containers, preferred)
+    fields, rest = _container_fields(dict(containers[trains]), name, spec, run)
     rest_of_spec = {key: value for key, value in spec.items() if key not in ("containers", "volumes")}
-    if containers[1:]:
+    if trains:  # its name alone says where it stands
+        rest_of_spec["containers"] = [*containers]
+        rest_of_spec["containers"][trains] = {"name": preferred}
+    elif containers[1:]:
         rest_of_spec["containers"] = containers[1:]
     pod = {**template, "spec": {**rest_of_spec, **rest}}
     if not pod["spec"]:
         del pod["spec"]
     return {**fields, "pod": pod} if pod else fields
+
+
+def _training_index(containers: list[Any], preferred: str) -> int:
+    names = [container.get("name") for container in containers]
+    return names.index(preferred) if preferred in names else 0
 
 
 def _separable(containers: list[Any]) -> bool:

@@ -72,7 +72,7 @@ def _replica_spec(role: Role, given: Node, problems: list[Problem]) -> Any:
     tree = present({
         "replicas": role.get("replicas"),
         "restartPolicy": restart_policy(role, problems),
-        "template": pod_template(role, role.name, {}, given, problems),
+        "template": pod_template(role, role.name, {}, given, problems, role.name),
     })  # fmt: skip
     if not tree and not role.where.exists:
         return None
@@ -95,7 +95,7 @@ def _launcher_dialect(
         "procPerWorker": processes,
         "command": strings(said.words) if said.form else None,
         "torchArgs": strings(spec.get("colossalai", "extraArgs")),
-        "template": pod_template(worker, "worker", {}, nodes["worker"], problems),
+        "template": pod_template(worker, "worker", {}, nodes["worker"], problems, "worker"),
     })  # fmt: skip
     return {
         "launcher": _launcher(by_name["launcher"], nodes["launcher"], problems),

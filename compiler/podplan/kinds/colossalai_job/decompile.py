@@ -57,7 +57,7 @@ def _role(entry: Fields) -> Fields:
         "name": name,
         **picked(entry, {"replicas": "replicas"}),
         **restart_fields(entry),
-        **template_fields(entry.get("template"), name, nothing),
+        **template_fields(entry.get("template"), name, nothing, name),
     }
 
 
@@ -69,7 +69,7 @@ def _launcher_dialect(spec: Fields) -> _Parts:
         launcher = {"name": "launcher", **template_fields(as_template, "launcher", nothing)}
         roles.append(launcher)
     if "worker" in spec:
-        template = template_fields(worker.get("template"), "worker", nothing)
+        template = template_fields(worker.get("template"), "worker", nothing, "worker")
         roles.append({"name": "worker", **picked(worker, {"replicas": "replicas"}), **template})
     block: Fields = {"dialect": "launcher"}
     return roles, worker.get("command"), worker.get("procPerWorker"), worker.get("torchArgs"), block

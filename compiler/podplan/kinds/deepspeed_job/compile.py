@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._hardware import node, process_count
 from podplan.kinds._merge import present
@@ -17,6 +18,7 @@ FIELDS = frozenset(
     ("launcher", "processes", "elastic", "restart", "deadline", "retries", "cleanUp", "deepspeed")
 )
 ROLE_FIELDS = frozenset(("restart",))
+PREFERRED = str(facts.DEEPSPEED_TRAINING_CONTAINER.value)
 RUN_FORMS = ("python", "module", "exec")
 
 
@@ -40,7 +42,7 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
     worker = {
         "replicas": role.get("replicas"),
         "restartPolicy": restart(role, problems),
-        "template": pod_template(role, "worker", {}, given, problems),
+        "template": pod_template(role, "worker", {}, given, problems, PREFERRED),
     }
     tree = {
         "scheduler": scheduler(spec),

@@ -16,6 +16,7 @@ from podplan.kinds._decompile import (
 )
 from podplan.kinds._unrun import nothing
 from podplan.kinds._untemplate import template_fields
+from podplan.kinds.deepspeed_job.compile import PREFERRED
 
 _BLOCK = ("customCommand", "localRank", "autotune", "otherArgs")
 
@@ -26,7 +27,7 @@ def decompile(spec: Fields) -> Fields:
     role = {
         "name": "worker",
         **picked(worker, {"replicas": "replicas", "restartPolicy": "restart"}),
-        **template_fields(worker.get("template"), "worker", nothing),
+        **template_fields(worker.get("template"), "worker", nothing, PREFERRED),
     }
     mode = mode_fields(spec, [role])
     block = {

@@ -29,6 +29,7 @@ FIELDS = frozenset(
 )
 ROLE_FIELDS = frozenset(("restart", "scalingWeight"))
 CONTAINER = "pytorch"
+PREFERRED = str(facts.PYTORCH_TRAINING_CONTAINER.value)
 
 
 def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
@@ -63,7 +64,7 @@ def compile(profile: Cursor, inventory: Cursor) -> tuple[Any, list[Problem]]:
 
 
 def _replica_spec(role: Role, given: Node, launch: dict[str, Any], problems: list[Problem]) -> Any:
-    template = pod_template(role, CONTAINER, launch, given, problems)
+    template = pod_template(role, CONTAINER, launch, given, problems, PREFERRED)
     _one_training_container(role, template, problems)
     tree = {
         "type": role.type,
@@ -131,15 +132,21 @@ def _with_no_python(options: Cursor, programs: list[Cursor]) -> Any:
 
 def _one_training_container(role: Role, template: Any, problems: list[Problem]) -> None:
     """A problem when another container is called python, which the controller would take for the training."""
-    preferred = facts.PYTORCH_TRAINING_CONTAINER.value
     data = plain(template) or {}
     spec = data.get("spec") if isinstance(data, dict) else None
     containers = spec.get("containers") if isinstance(spec, dict) else None
-    others = containers[1:] if isinstance(containers, list) else []
-    if any(isinstance(other, dict) and other.get("name") == preferred for other in others):
+    entries = containers if isinstance(containers, list) else []
+    names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
+    if PREFERRED in names[1:] and names[0] == _container_name(role):
         message = (
-            f'the controller takes a container called "{preferred}" for the training container; '
+            f'the controller takes a container called "{PREFERRED}" for the training container; '
             "give this one another name"
         )
         where = role.where.get("pod") if role.where.get("pod").exists else role.spec.get("pod")
         problems.append(Problem("PROF021", message, where.path))
+
+
+def _container_name(role: Role) -> str:
+    """What the profile calls the training container."""
+    names = [extra.get("name").value for extra in role.both("container")]
+    return next((str(name) for name in reversed(names) if name is not None), CONTAINER)

@@ -18,7 +18,7 @@ from podplan.kinds._decompile import (
 )
 from podplan.kinds._unrun import from_command, from_torchrun_args
 from podplan.kinds._untemplate import template_fields
-from podplan.kinds.pytorch_training_job.compile import CONTAINER
+from podplan.kinds.pytorch_training_job.compile import CONTAINER, PREFERRED
 
 _COUNT = re.compile("[1-9][0-9]{0,8}")
 
@@ -47,7 +47,7 @@ def _role(entry: Fields, under_torchrun: bool) -> Fields:
         **picked(
             entry, {"replicas": "replicas", "scalingWeight": "scalingWeight", "restartPolicy": "restart"}
         ),
-        **template_fields(entry.get("template"), CONTAINER, run),
+        **template_fields(entry.get("template"), CONTAINER, run, PREFERRED),
     }
 
 
