@@ -77,7 +77,9 @@ def static_by_controller(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
     lines = list(_static(job))
     pods = sum(launch.group.replicas for launch in lines)
     if pods > 1 and all(_ranks(launch) == (0, 0) for launch in lines):
-        yield Hit(("spec", "torchrunConfig", "rdzvBackend"), {"pods": pods})
+        option = lines[0].invocation.options.get("rdzv_backend")
+        path = lines[0].place(option.word if option is not None else lines[0].invocation.word)
+        yield Hit(path, {"pods": pods}, doc=lines[0].group.doc, group=lines[0].group)
 
 
 def rendezvous_not_shared(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

@@ -18,10 +18,9 @@ from podplan.lint.subject import Hit, Subject
 # What the controller always says, and what it says where a field of torchrunConfig is set.
 _ALWAYS = {
     "nnodes": "the number of replicas",
-    "rdzv_backend": "rdzvBackend",
     "rdzv_endpoint": "the host of rank 0",
 }
-_FIELDS = {"nproc_per_node": "procPerNode", "max_restarts": "maxRestarts"}
+_FIELDS = {"rdzv_backend": "rdzvBackend", "nproc_per_node": "procPerNode", "max_restarts": "maxRestarts"}
 
 
 def option_given_twice(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
