@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -333,6 +335,43 @@ def test_no_line_of_a_secret_is_shown(folder: Path) -> None:
         assert run.code == 1
         assert "YAML006" in run.out
         assert "hunter2" not in run.out + run.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("render resnet.yaml -o job.yaml", "job.yaml is not a folder"),
+        ("render resnet.yaml -o job.yaml/below", "job.yaml is not a folder"),
+        ("render resnet.yaml -o /proc/x", "cannot write /proc/x/"),
+        ("import job.yaml -o resnet.yaml/x", "resnet.yaml is not a folder"),
+        ("import job.yaml -o /proc/x/y", "cannot write /proc/x/y"),
+        ("init job.yaml", "job.yaml is not a folder"),
+        ("init /proc/x", "cannot write /proc/x/"),
+        ("baseline create job.yaml --baseline resnet.yaml/x", "resnet.yaml is not a folder"),
+        ("baseline create job.yaml --baseline /dev/null", "not a regular file"),
+    ],
+)
+def test_what_cannot_be_written_is_a_wrong_request(folder: Path, arguments: str, told: str) -> None:
+    (folder / "resnet.yaml").write_text(PROFILE)
+    run = podplan(*arguments.split(), cwd=folder)
+    assert (run.code, run.out) == (2, "")
+    assert told in run.err
+    assert run.err.startswith("podplan: cannot write ")
+    assert run.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["check job.yaml", "render resnet.yaml", "rules", "version", "--help"])
+@pytest.mark.parametrize("output", [">/dev/full", ">&-"])
+def test_a_standard_output_that_takes_nothing(folder: Path, command: str, output: str) -> None:
+    (folder / "resnet.yaml").write_text(PROFILE)
+    line = f'"{sys.executable}" -m podplan {command} {output}'
+    run = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
+    if output == ">&-" and command in ("version", "--help"):
+        assert run.returncode == 0
+    else:
+        assert run.returncode == 2
+        assert run.stderr.startswith("podplan: cannot ")
+        assert run.stderr.count("\n") == 1
 
 
 def test_the_same_bytes_under_other_seeds_locales_and_folders(

@@ -96,6 +96,12 @@ def main() -> NoReturn:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # of the system: a disk that is full, a folder that may not be read
+        from podplan.cli.output import drop_output, reason
+
+        drop_output()
+        _say(f"{error.filename}: {reason(error)}" if error.filename else f"cannot go on: {reason(error)}")
+        sys.exit(WRONG_REQUEST)
     except Exception as error:
         _say_internal(error)
         sys.exit(INTERNAL)

@@ -3,30 +3,63 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 
+from podplan.requests import RequestError
+
 
 def write(text: str) -> None:
-    """``text`` to standard output as UTF-8, whatever the locale says."""
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
-    sys.stdout.buffer.flush()
+    """``text`` to standard output as UTF-8, whatever the locale says.
+
+    Raises RequestError where nothing can be written there, and BrokenPipeError where nobody reads on.
+    """
+    if sys.stdout is None:
+        raise RequestError("cannot write to standard output: it is closed")
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        drop_output()
+        raise RequestError(f"cannot write to standard output: {reason(error)}") from None
+
+
+def drop_output() -> None:
+    """Let go of what standard output still holds, so that the interpreter does not fail on it at its end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def reason(error: OSError) -> str:
+    """What the system says of an error, in words for the end of a sentence."""
+    return (error.strerror or str(error)).lower()
 
 
 def replace_file(path: str, text: str) -> bool:
     """``text`` as the whole content of ``path``, by rename; false where it is that already.
 
-    Raises OSError; then the file is as it was.
+    Raises RequestError; then the file is as it was.
     """
-    content = text.encode("utf-8")
     try:
+        return _replaced(path, text.encode())
+    except (FileExistsError, NotADirectoryError):
+        raise RequestError(f"cannot write {path}: {_not_a_folder(path)} is not a folder") from None
+    except OSError as error:
+        raise RequestError(f"cannot write {path}: {reason(error)}") from None
+
+
+def _replaced(path: str, content: bytes) -> bool:
+    folder = os.path.dirname(path) or "."
+    os.makedirs(folder, exist_ok=True)
+    if os.path.exists(path):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise RequestError(f"cannot write {path}: it is not a regular file")
         with open(path, "rb") as stream:
             if stream.read() == content:
                 return False
-    except FileNotFoundError:
-        pass
-    folder = os.path.dirname(path) or "."
-    os.makedirs(folder, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".podplan-")
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -37,6 +70,14 @@ def replace_file(path: str, text: str) -> bool:
         os.unlink(temporary)
         raise
     return True
+
+
+def _not_a_folder(path: str) -> str:
+    """The first part of the way to ``path`` that is there and no folder."""
+    folder = os.path.dirname(path)
+    while folder and not os.path.exists(folder):
+        folder = os.path.dirname(folder)
+    return folder or path
 
 
 def _mode(path: str) -> int:
