@@ -284,7 +284,7 @@ RULES: list[tuple[str, tuple[str, ...], set[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "flags", "wanted"), RULES, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("text", "flags", "wanted"), RULES, ids=range(len(RULES)))
 def test_which_rules_are_on(top: Path, text: str, flags: tuple[str, ...], wanted: set[str]) -> None:
     write(top / "podplan.toml", text)
     write(top / "jobs" / "job.yaml", JOB)
