@@ -198,6 +198,20 @@ MERGES = [
 ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: &x {b: 1}\nc: {<<: *x}\n",
+        "a: &x {b: 1}\nc: {<<: *x, b: 2}\n",
+        "a: &x {b: 1}\nc: {d: 2, <<: *x, b: 2}\n",
+        "a: &x {b: 1}\ny: &y {b: 2}\nc: {<<: [*x, *y]}\n",
+    ],
+)
+def test_nothing_is_said_of_a_merge_key_that_is_the_same_everywhere(text: str) -> None:
+    assert one(text)
+    assert read(text.encode(), "f").faults == []
+
+
 @pytest.mark.parametrize(("text", "merged"), MERGES)
 def test_merge_keys_give_what_kubectl_gives(text: str, merged: dict[str, Any]) -> None:
     assert one(text).data["c"] == merged
@@ -223,7 +237,8 @@ FAULTS = [
     ("a: !!seq {}\n", "YAML004", (1, 4), "!!seq"),
     ("a: !!int x\n", "YAML004", (1, 4), "!!int"),
     ("a: !b!c x\n", "YAML004", (1, 4), "tag"),
-    ("a: &x {}\nb: {<<: *x}\n", "YAML005", (2, 5), "write the keys out"),
+    ("a: &x {c: 1}\nb:\n  c: 2\n  <<: *x\n", "YAML005", (4, 3), 'overrides "c" of line 3 in kubectl'),
+    ("a: &x {c: 1, d: 1}\nb: {d: 2, c: 2, <<: [{}, *x]}\n", "YAML005", (2, 17), '"d" of line 2 and 1 more'),
     ("a: *x\n", "YAML006", (1, 4), "&x"),
     ("a: &x\n- b: *x\n", "YAML006", (2, 6), "itself"),
     ("a: &x {b: {<<: *x}}\n", "YAML006", (1, 16), "itself"),

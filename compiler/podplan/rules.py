@@ -38,7 +38,7 @@ RULES: dict[str, Rule] = {
             "YAML005",
             "merge-key",
             _WARNING,
-            "A merge key; kubectl and the Go tools resolve it in different ways.",
+            "A merge key that overrides a key above it in kubectl, and not in other tools.",
         ),
         Rule("YAML006", "alias", _ERROR, "An alias that leads nowhere or contains itself."),
         Rule("YAML007", "not-json", _ERROR, "A value that JSON cannot hold (.inf, .nan)."),

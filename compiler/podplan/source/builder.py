@@ -26,7 +26,7 @@ from yaml.events import (
 
 from podplan.limits import MAX_DEPTH
 from podplan.source import scalars
-from podplan.source.places import Alias, Merge, Table, repeated_keys, table
+from podplan.source.places import HEAD, MAP_STRIDE, Alias, Merge, Table, repeated_keys, table
 from podplan.source.scalars import NUMBER_STARTS, WORDS
 from podplan.source.tally import Tally
 
@@ -255,18 +255,10 @@ class Builder:
 
     def _odd_key(self, event: Any) -> Any:
         if event.value == "<<":
-            return self._merge_key(event)
+            return Merge(event.start_mark)
         what = "null" if scalars.resolve(event.value) is None else "a number beyond 64 bits"
         self._at(event, "YAML008", f"a key is {what}, which Kubernetes refuses; write a word, or quote it")
         return event.value or "null"
-
-    def _merge_key(self, event: Any) -> Merge:
-        message = (
-            'the merge key "<<" overrides the keys above it in kubectl, but not in other tools; '
-            "write the keys out"
-        )
-        self._at(event, "YAML005", message)
-        return Merge(event.start_mark)
 
     def _key_with_properties(self, event: Any) -> Any:
         tag = event.tag
@@ -274,7 +266,7 @@ class Builder:
         if event.value == "<<" and (
             tag == scalars.TAG_PREFIX + "merge" or (tag is None and event.implicit[0])
         ):
-            return self._merge_key(event)
+            return Merge(event.start_mark)
         if tag is None and event.implicit[0]:
             key = scalars.key_text(event.value)
         elif tag is None or tag in ("!", scalars.TAG_PREFIX + "str"):
@@ -366,20 +358,37 @@ class Builder:
     def _merge(self, data: dict[Any, Any], places: list[Any]) -> None:
         """Replace each merge key by what it merges, in the order of go-yaml: what comes later wins."""
         merged: dict[str, Any] = {}
+        marks = {places[i]: places[i + 1] for i in range(HEAD, len(places), MAP_STRIDE)}
+        explicit: set[str] = set()
         for key, value in data.items():
             if key.__class__ is not Merge:
                 merged[key] = value
+                explicit.add(key)
                 continue
             sources = value if isinstance(value, list) else [value]
             if not all(isinstance(source, dict) for source in sources):
                 at = key.mark.index
                 self._trouble("YAML012", _MERGE_SOURCE, at, at + len("<<"))
-            for source in reversed(sources):
-                if isinstance(source, dict):
-                    merged.update(source)
+            maps = [source for source in reversed(sources) if isinstance(source, dict)]
+            for source in maps:
+                merged.update(source)
+            overridden = {one for source in maps for one in source if one in explicit}
+            if overridden:
+                self._overrides(key, sorted((marks[one].index, one) for one in overridden))
         data.clear()
         data.update(merged)
         table(places, self._tables)
+
+    def _overrides(self, merge: Merge, keys: list[tuple[int, str]]) -> None:
+        """Warn of a merge key that changes ``keys``, by offset, above it: YAML itself says that they stay."""
+        first, name = keys[0]
+        more = f" and {len(keys) - 1} more above it" if len(keys) > 1 else ""
+        message = (
+            f'the merge key "<<" overrides "{_short(name)}" of line {{line}}{more} in kubectl, but not in'
+            " other tools; put it above all other keys"
+        )
+        at = merge.mark.index
+        self.troubles.append(Trouble("YAML005", message, at, at + len("<<"), self.index, first))
 
     def _bad_merge(self, event: Any) -> dict[str, Any]:
         self._at(event, "YAML012", _MERGE_SOURCE)
