@@ -75,6 +75,7 @@ CHECKS: dict[str, str] = {
     "elastic-without-effect": "lifetime",
     "elastic-replicas": "lifetime",
     "leaves-gpus": "lifetime",
+    "leaves-waiting": "lifetime",
     "debug-holds-gpus": "lifetime",
     "no-deadline": "lifetime",
     "child-name-too-long": "child_names",

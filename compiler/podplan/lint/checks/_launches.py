@@ -14,6 +14,8 @@ from podplan.lint.checks._resources import training
 from podplan.lint.subject import Job
 
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
+# Options of scripts that start a process per GPU themselves.
+_OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
 
 
 class Launch(NamedTuple):
@@ -70,6 +72,22 @@ def same_on(launch: Launch, index: int) -> Launch | None:
     )
     others = of_replica(launch.group, index)
     return others[number] if number < len(others) else None
+
+
+def one_process(launch: Launch) -> bool:
+    """Whether it is a script that python runs as the only process, as far as its options tell."""
+    found = launch.invocation
+    script = found.script
+    if (
+        found.launcher != "python"
+        or found.conditional
+        or found.after == "&"
+        or script is None
+        or "CUDA_VISIBLE_DEVICES" in found.variables
+    ):
+        return False
+    flags = (word.text.lower().lstrip("-").replace("-", "_") for word in found.arguments)
+    return script.text.endswith(".py") and not any(flag.startswith(_OWN_PROCESSES) for flag in flags)
 
 
 def last(group: Group) -> int:

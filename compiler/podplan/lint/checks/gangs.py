@@ -16,12 +16,14 @@ from podplan.lint.checks._jobs import (
     gpu_pods,
     gpus,
     instance,
+    kind_of,
     mode,
     namespace,
     pod_group,
     pods,
     queue_of,
     roles,
+    spec_of,
     total,
     written,
 )
@@ -34,9 +36,15 @@ SECTION: Path = ("spec", "scheduler", "t9kScheduler")
 
 
 def no_gang(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Several Pods with GPUs and no PodGroup. Values: ``pods``, ``gpus``."""
+    """Several Pods with GPUs that know each other, and no PodGroup. Values: ``pods``, ``gpus``.
+
+    Replicas of a GenericJob without ``spec.service`` have no addresses (t9k-semantics §4.4), and no scheduler
+    places a Pod that names its node.
+    """
     job = subject.job
-    with_gpus = gpu_pods(job)
+    if kind_of(job) == "GenericJob" and not mapping(spec_of(job), "service"):
+        return
+    with_gpus = [group for group in gpu_pods(job) if not _pinned(group)[0]]
     number, together = total(with_gpus)
     by_hand = any(GROUP_LABEL in mapping(group.doc.data["metadata"], "labels") for group in job.pods)
     if number > 1 and pod_group(job) is None and not by_hand:

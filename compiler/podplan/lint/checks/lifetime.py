@@ -84,16 +84,29 @@ def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
 
 
 def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Pods with GPUs that may go on running when the job has ended.
+    """Pods with GPUs that run sshd and go on when the job has ended.
 
-    Values: ``pods``, ``gpus``, ``why`` they go on, ``field``: what to set, and ``value``: to what.
+    Values: ``pods``, ``gpus``, ``field``: what to set, and ``value``: to what.
     """
+    if kind_of(subject.job) in SSH_KINDS:
+        yield from _left(subject)
+
+
+def leaves_waiting(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Replicas with GPUs that nobody ends, and that end by themselves if nothing fails.
+
+    Values: as of ``leaves_gpus``.
+    """
+    if kind_of(subject.job) not in SSH_KINDS:
+        yield from _left(subject)
+
+
+def _left(subject: Subject) -> Iterator[Hit]:
+    """Pods with GPUs that the clean-up of a job leaves running."""
     job, spec = subject.job, spec_of(subject.job)
     if mode(job, "debug"):
         return
-    left = [group for group in training_pods(job) if group in gpu_pods(job)]
-    number, together = total(left)
-    ssh = kind_of(job) in SSH_KINDS
+    number, together = total([group for group in training_pods(job) if group in gpu_pods(job)])
     if kind_of(job) == "ColossalAIJob":
         at: Path = ("spec", "runPolicy", "cleanUpWorkers")
         field, value, kept = "runPolicy.cleanUpWorkers", "true", number > 0
@@ -105,14 +118,8 @@ def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
         field, value = ".".join((*within, "cleanUpPolicy")), "Unfinished"
         kept = number > 1 and section.get("cleanUpPolicy", "None") == "None"
     if kept:
-        why = (
-            "the workers run sshd, which does not end by itself"
-            if ssh
-            else "a replica that waits for one that failed holds its GPUs"
-        )
         held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
-        values = {**held, "why": why, "field": field, "value": value}
-        yield Hit(written(subject.data, *at), values)
+        yield Hit(written(subject.data, *at), {**held, "field": field, "value": value})
 
 
 def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -19,12 +19,9 @@ from podplan.launchers.torchrun import Torchrun
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._hosts import hostfile
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.checks._launches import Launch, counted, launches
+from podplan.lint.checks._launches import Launch, counted, launches, one_process
 from podplan.lint.checks._resources import accelerators, entries, training
 from podplan.lint.subject import Hit, Job, Subject
-
-# Options of scripts that start a process per GPU themselves.
-_OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
 
 
 class Count(NamedTuple):
@@ -185,26 +182,11 @@ def _without_launcher(job: Job) -> Iterator[Count]:
     for group in job.pods:
         of_group = [launch for launch in launches(job) if launch.group is group]
         gpus = _gpus(group)
-        if gpus is None or not of_group or not all(map(_one_process, of_group)):
+        if gpus is None or not of_group or not all(map(one_process, of_group)):
             continue
         launch = of_group[-1]
         path = launch.place(launch.invocation.word)
         yield Count(1, "python", group, path, *gpus)
-
-
-def _one_process(launch: Launch) -> bool:
-    found = launch.invocation
-    script = found.script
-    if (
-        found.launcher != "python"
-        or found.conditional
-        or found.after == "&"
-        or script is None
-        or "CUDA_VISIBLE_DEVICES" in found.variables
-    ):
-        return False
-    flags = (word.text.lower().lstrip("-").replace("-", "_") for word in found.arguments)
-    return script.text.endswith(".py") and not any(flag.startswith(_OWN_PROCESSES) for flag in flags)
 
 
 def _gpus(group: Group) -> tuple[int, Path] | None:

@@ -14,6 +14,7 @@ from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._launches import of_replica, one_process
 from podplan.lint.checks._resources import accelerators, containers, shown, training
 from podplan.lint.checks._resources import entries as resource_entries
 from podplan.lint.checks._words import options
@@ -53,7 +54,7 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     mounted = _mounted(group, container)
     if mounted is not None and (mounted.in_memory or "emptyDir" not in mounted.volume):
         return
-    why = _why(container)
+    why = _why(group, container)
     others = [text(c, "name") for p, c in containers(group) if p != path and _mounted(group, c) is not None]
     if not why and not others:
         return
@@ -65,10 +66,12 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     yield Hit(at, {"why": why or "trains", "has": has or "the 64Mi of the container runtime"})
 
 
-def _why(container: Mapping[str, Any]) -> str:
-    """What a container does that needs shared memory, or ""."""
+def _why(group: Group, container: Mapping[str, Any]) -> str:
+    """What the training container of a Pod does that needs shared memory, or ""."""
     has = accelerators(container)
-    if has.number > 1:
+    started = of_replica(group, group.start)
+    alone = bool(started) and all(map(one_process, started))
+    if has.number > 1 and not alone:
         return f"has {has.number} GPUs"
     for number, _ in options(container, LOADERS):
         if number.isascii() and number.isdecimal() and number.strip("0"):
