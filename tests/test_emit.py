@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,38 @@ def test_a_tricky_string_comes_back_as_value_and_as_key(text: str) -> None:
     data = {"value": text, "list": [text, [text]], "map": {text: text}}
     written = emit_document(data)
     assert back(written) == [data]
-    assert written.isascii()
+    assert all(char.isprintable() or char == "\n" for char in written)
     assert back(emit_document(text)) == [text]
+
+
+def test_what_can_be_seen_is_written_as_it_is() -> None:
+    data = {
+        "grüße": "ünï 训练",
+        "script": "echo 你好\n  naïve\n\n\\u0041 é\n",
+        "unseen": "a\u202eb\x85c\u2028d\ufeffe\xa0f\xadg\ue000\x1b\u3000",
+        "lines": "é\u200b\nb\n",
+        "beyond": "😀 \\U0001F600",
+    }
+    written = emit_document(data)
+    assert written == (
+        '"grüße": "ünï 训练"\n'
+        "script: |\n  echo 你好\n    naïve\n\n  \\u0041 é\n"
+        'unseen: "a\\u202Eb\\Nc\\Ld\\uFEFFe\\u00A0f\\u00ADg\\uE000\\e\\u3000"\n'
+        'lines: "é\\u200B\\nb\\n"\n'
+        'beyond: "\\U0001F600 \\\\U0001F600"\n'
+    )
+    assert back(written) == [data]
+
+
+def test_every_character_of_the_basic_plane_comes_back() -> None:
+    characters = [chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000]
+    for around in ("{}", "a{}\nb\n", "a{}b"):
+        data = {"values": [around.format(char) for char in characters]}
+        written = emit_document(data)
+        assert back(written) == [data]
+        assert not any(
+            unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") for char in set(written) - {"\n"}
+        )
 
 
 def test_every_frozen_scalar_comes_back_as_a_string() -> None:
@@ -115,6 +146,7 @@ STRINGS = st.one_of(
     st.sampled_from(TRICKY),
     st.sampled_from(SCALARS),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+    st.text(st.sampled_from(" \n\té你\xa0\x85\u2028\u3000\ufeff😀\\\"'#:a"), max_size=12),
     st.text(st.sampled_from(" \n\t:#-'\"ab\\|>"), max_size=12),
 )
 NUMBERS = st.one_of(

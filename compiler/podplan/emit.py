@@ -2,7 +2,8 @@
 
 Block style, keys in the order given, lists at the indentation of their key, as kubectl prints. Stock
 dumpers write strings that Kubernetes reads as something else (gitops-integrations §1.7), so every
-string is double-quoted that is not surely a word; no anchors, no folded lines, nothing but ASCII.
+string is double-quoted that is not surely a word; no anchors, no folded lines. Text that can be seen is
+written as it is, and what cannot be seen as an escape.
 """
 
 from __future__ import annotations
@@ -28,9 +29,21 @@ from yaml.events import (
 
 from podplan.limits import MAX_DEPTH, BoundExceeded
 
-_WORD = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.IGNORECASE)
-# Lines of printable ASCII, none of them ending in a space, the first not blank and not indented.
-_LITERAL = re.compile(r"[!-~](?:[ -~]*[!-~])?(?:\n(?:[ -~]*[!-~])?)*")
+_WORD = re.compile(
+    r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.ASCII | re.IGNORECASE
+)
+# Beyond ASCII: controls, spaces, soft hyphens, joiners and directions, line breaks, marks of byte order,
+# private use; and what the writer escapes itself, as kubectl does: all beyond the basic plane. A fixed list,
+# because what Python takes for printable differs between its versions.
+_UNSEEN = (
+    r"\x7f-\xa0\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u1680\u17b4\u17b5"
+    r"\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef"
+    r"\ufeff\uffa0\ufff0-\uffff"
+)
+_TO_ESCAPE = re.compile(f"[{_UNSEEN}]")
+# Lines of text that can be seen, none of them ending in a space, the first not blank and not indented.
+_SEEN = rf"[^\x00-\x20{_UNSEEN}\U00010000-\U0010ffff]"
+_LITERAL = re.compile(rf"{_SEEN}(?: *{_SEEN})*(?:\n(?: *{_SEEN})*)*")
 _UNLIMITED = -1
 _PLAIN = (True, False)
 _QUOTED = (False, True)
@@ -53,7 +66,7 @@ def emit_document(data: Any, header: str | None = None) -> str:
     number that JSON cannot hold and BoundExceeded for data that is nested too deeply or contains itself.
     """
     stream = io.StringIO()
-    emitter = cyaml.CEmitter(stream, width=_UNLIMITED)  # type: ignore[attr-defined]
+    emitter = cyaml.CEmitter(stream, width=_UNLIMITED, allow_unicode=True)  # type: ignore[attr-defined]
     emit: Emit = emitter.emit
     emit(StreamStartEvent())
     emit(DocumentStartEvent(explicit=False))
@@ -63,7 +76,11 @@ def emit_document(data: Any, header: str | None = None) -> str:
         _emit_value(emit, data, 0)
     emit(DocumentEndEvent(explicit=False))
     emit(StreamEndEvent())
-    return _comment(header) + stream.getvalue().removeprefix(" ")
+    # All that is not ASCII is in double quotes, or in a literal that has nothing to escape.
+    text = stream.getvalue()
+    if not text.isascii():
+        text = _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
+    return _comment(header) + text.removeprefix(" ")
 
 
 def _comment(header: str | None) -> str:
