@@ -497,6 +497,13 @@ items:
   metadata: {name: two}
   spec: {replicaSpecs: [{type: worker, replicas: 2}]}
 """
+LIST_OF_JOBS = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: GenericJobList
+items:
+- metadata: {name: one}
+  spec: {replicaSpecs: [{type: a, template: {spec: {containers: [{name: m, image: "i:1"}]}}}]}
+"""
 MPI_JOB = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: MPIJob\nmetadata: {name: mpi}\nspec: {}\n"
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
 
@@ -533,5 +540,43 @@ def test_an_entry_of_a_list_of_one_kind_is_of_that_kind(folder: Path) -> None:
     assert "job: GenericJob\n" in imported
     found = podplan("check", "--format", "concise", "list.yaml", cwd=folder).out
     assert 'list.yaml:5:40: error SCHEMA001 unknown field "replica"; did you mean "replicas"?' in found
-    why = podplan("why", "list.yaml", "kind", cwd=folder).out
-    assert "list.yaml:2:" in why
+    (folder / "one.yaml").write_text(LIST_OF_JOBS)
+    assert "one.yaml:2:7  kind" in podplan("why", "one.yaml", "kind", cwd=folder).out
+
+
+HARDWARE = """\
+apiVersion: podplan/v1
+kind: ClusterInventory
+metadata: {name: main}
+spec:
+  hardware: {h100x8: {gpus: {nvidia.com/gpu: 8}, cpu: 64, nodeSelector: {pool: h100}}}
+"""
+
+
+def test_why_shows_the_line_of_the_profile_that_chose_the_hardware(folder: Path) -> None:
+    (folder / "clusters.yaml").write_text(HARDWARE)
+    (folder / "profile.yaml").write_text(PROFILE + "  hardware: h100x8\n")
+    containers = "spec.replicaSpecs[worker].template.spec.containers[0]"
+    limit = f"{containers}.resources.limits.cpu"
+    for path in (limit, "spec.replicaSpecs[0].template.spec.nodeSelector.pool"):
+        said = podplan("why", "profile.yaml", path, cwd=folder).out
+        assert "from clusters.yaml:5:" in said
+        assert "because of profile.yaml:9:13  spec.hardware" in said
+    steps = json.loads(podplan("why", "profile.yaml", limit, "--format", "json", cwd=folder).out)["steps"]
+    assert [place["path"] for place in steps[0]["also"]] == ["/spec/hardware"]
+
+
+def test_why_ends_at_what_somebody_wrote_not_at_the_whole_spec(folder: Path) -> None:
+    (folder / "profile.yaml").write_text(PROFILE + "  env: {A: b}\n")
+    env = podplan(
+        "why", "profile.yaml", "spec.replicaSpecs[worker].template.spec.containers[0].env", cwd=folder
+    )
+    assert env.out.splitlines()[-2].startswith("  from profile.yaml:9:8  spec.env")
+    role = podplan("why", "profile.yaml", "spec.replicaSpecs[worker].type", cwd=folder).out
+    assert "[documented] a profile without roles has one role, called worker" in role
+    assert "profile.yaml:5:8  spec.job" in role
+
+
+def test_why_names_groups_of_objects_by_their_range(folder: Path) -> None:
+    run = podplan("why", "job.yaml", "Pod/nobody", cwd=folder)
+    assert "there are Pod/count-worker-{0..2}" in run.err

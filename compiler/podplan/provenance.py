@@ -54,8 +54,9 @@ class Place(NamedTuple):
 class Origin(NamedTuple):
     """Why a part of a document is what it is.
 
-    ``how`` is "copied" (what is below follows), "computed" or "because". ``overrides`` are places
-    whose values lost to this one, the most recent loser first.
+    ``how`` is "copied" (what is below follows), "computed" or "because". The first of ``places`` is where a
+    person would edit; the others had a part in it. ``overrides`` are places whose values lost to this one,
+    the most recent loser first.
     """
 
     how: str
@@ -235,9 +236,12 @@ def computed(
     return Marked(function(*(c.value for c in cursors)), _origin("computed", whys, over))
 
 
-def copied(cursor: Cursor, over: tuple[Cursor, ...] = ()) -> Marked:
-    """``cursor`` with everything below it, where it replaces what stood at the places ``over``."""
-    return Marked(cursor.value, _origin("copied", (cursor,), over))
+def copied(cursor: Cursor, over: tuple[Cursor, ...] = (), because: tuple[Cursor, ...] = ()) -> Marked:
+    """``cursor`` with everything below it, where it replaces what stood at the places ``over``.
+
+    ``because`` are places that led there, such as a name that was looked up.
+    """
+    return Marked(cursor.value, _origin("copied", (cursor, *because), over))
 
 
 def default(cursor: Cursor, fact: Fact, value: Any = None) -> Cursor | Marked:

@@ -11,7 +11,7 @@ from podplan.cli.exits import CLEAN
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write
 from podplan.cli.producing import produce
-from podplan.groups import Group, at_index
+from podplan.groups import Group, at_index, folded
 from podplan.pipeline import Plan
 from podplan.provenance import Doc, Indexed, Path
 from podplan.requests import RequestError
@@ -94,6 +94,12 @@ def _renamed(group: Group, name: str) -> Doc:
     return Doc(f"{doc.data['kind']}/{name}", at_index(doc, index), origins=doc.origins)
 
 
+def _group_name(group: Group) -> str:
+    """The objects of a group as text, such as ``Pod/train-worker-{1..3}``."""
+    whole = folded(group)
+    return f"{whole['kind']}/{whole['metadata']['name']}"
+
+
 def _names(plans: list[Plan]) -> str:
-    names = [f"{group.doc.name}" for plan in plans for group in plan.groups]
+    names = [_group_name(group) for plan in plans for group in plan.groups]
     return ", ".join(names[:20]) + (", …" if len(names) > 20 else "") or "none"

@@ -38,6 +38,12 @@ SHM_VOLUME = Fact(
     "documented",
     "docs/profile-fields.md; Kubernetes documentation: volumes, emptyDir",
 )
+ROLE_NAME = Fact(
+    "profile.role-name",
+    "a profile without roles has one role, called worker; a ColossalAIJob has launcher and worker",
+    "documented",
+    "docs/profile-fields.md",
+)
 CONTAINER_NAME = Fact(
     "profile.container-name",
     "the training container is called pytorch, worker, launcher or like its role; container.name renames it",

@@ -13,8 +13,11 @@ Tree = dict[str, Any]
 REFERENCES = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
 
 
-def env(role: Role) -> list[Marked]:
-    """The variables of a role, those of the spec first; what a role sets to null it does not have."""
+def env(role: Role) -> Marked | None:
+    """The variables of a role, those of the spec first; None where there are none.
+
+    What a role sets to null it does not have.
+    """
     variables: dict[str, Cursor] = {}
     for written in role.both("env"):
         for name in written.value if isinstance(written.value, dict) else ():
@@ -23,7 +26,8 @@ def env(role: Role) -> list[Marked]:
                 variables[name] = value
             else:
                 variables.pop(name, None)
-    return [at(value, {"name": name, **_value(value)}) for name, value in variables.items()]
+    entries = [at(value, {"name": name, **_value(value)}) for name, value in variables.items()]
+    return at(role.get("env"), entries) if entries else None
 
 
 def _value(cursor: Cursor) -> Tree:

@@ -9,7 +9,7 @@ from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._merge import plain, present, without_nulls
 from podplan.kinds._profile import Role, did_you_mean, shown
-from podplan.provenance import Cursor, at, computed
+from podplan.provenance import Cursor, at, computed, copied
 
 Tree = dict[str, Any]
 
@@ -42,14 +42,15 @@ def node(role: Role, inventory: Cursor, problems: list[Problem]) -> Node:
     where = role.where if own or not role.takes("resources") else role.spec
     resources, name = where.get("resources"), where.get("hardware")
     hardware = _class(name, inventory, problems)
-    tree = _resources(hardware, resources) if hardware.exists else without_nulls(resources)
+    tree = _resources(hardware, name, resources) if hardware.exists else without_nulls(resources)
     limits = (plain(tree) or {}).get("limits") if isinstance(plain(tree), dict) else None
     gpus = gpu_count(limits, (*hardware.get("gpus").fields(), *facts.GPU_RESOURCES.value))
-    scheduling = {key: hardware.get(key) for key in ("nodeSelector", "tolerations")}
+    places = present({key: hardware.get(key) for key in ("nodeSelector", "tolerations")})
+    scheduling = {key: copied(place, because=(name,)) for key, place in places.items()}
     counted = resources.get("limits") if not name.exists else name
     return Node(
         tree if resources.exists or hardware.exists else None,
-        present(scheduling),
+        scheduling,
         hardware.get("shm"),
         gpus,
         counted,
@@ -82,17 +83,18 @@ def _no_class(name: str, classes: Cursor) -> str:
     return f"the ClusterInventory has no hardware class {shown(name)}{hint}"
 
 
-def _resources(hardware: Cursor, written: Cursor) -> Any:
+def _resources(hardware: Cursor, name: Cursor, written: Cursor) -> Any:
     """Limits and requests of the class, equally (so that the Pod is Guaranteed), under those written.
 
     A limit that is written also takes the place of the request of the class: a request above its limit
-    would be refused.
+    would be refused. ``name`` is where the profile names the class.
     """
-    given: Tree = {
+    amounts = {
         **present({key: hardware.get(key) for key in ("cpu", "memory")}),
         **hardware.get("gpus").fields(),
         **hardware.get("resources").fields(),
     }
+    given: Tree = {key: copied(amount, because=(name,)) for key, amount in amounts.items()}
     limits, requests = written.get("limits").fields(), written.get("requests").fields()
     kept = {key: value for key, value in given.items() if key not in limits}
     tree = {

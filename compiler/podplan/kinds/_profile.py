@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from podplan import facts
 from podplan.findings import Problem
 from podplan.provenance import Cursor, at, computed
 
@@ -52,7 +53,9 @@ class Role(NamedTuple):
     def type(self) -> Any:
         """The replica type, as a part of a marked tree."""
         written = self.where.get("name")
-        return written if written.value == self.name else at(self.why, self.name)
+        if not written.exists:
+            return at((facts.ROLE_NAME, self.spec.get("job")), self.name)
+        return written if written.value == self.name else at(written, self.name)
 
     @property
     def why(self) -> Cursor:

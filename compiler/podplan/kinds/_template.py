@@ -65,7 +65,7 @@ def training_container(role: Role, name: str, fields: dict[str, Any]) -> Tree | 
     written = present({
         **{field: role.get(field) for field in ("image", "workingDir")},
         "ports": container_ports(role) or None,
-        "env": env(role) or None,
+        "env": env(role),
         **fields,
     })  # fmt: skip
     extras = [extra for extra in role.both("container") if isinstance(extra.value, dict)]

@@ -95,10 +95,15 @@ def _notes(origin: Origin) -> list[str]:
             notes.append(f"    {fact.id}; {fact.source}")
     if origin.flag is not None:
         notes.append(f"given by {origin.flag.name}")
-    if origin.how == "computed":
-        notes += [f"worked out with {_place(place)}" for place in origin.places[1:]]
+    part = "worked out with" if origin.how == "computed" else "because of"
+    notes += [f"{part} {_place(place)}" for place in origin.places[1:] if not _is_whole(place)]
     notes += [f"overrides {_place(place)}: {_value(place.doc, place.path)}" for place in origin.overrides]
     return notes
+
+
+def _is_whole(place: Place) -> bool:
+    """Whether somebody wrote a place only as a whole document or spec, which explains nothing."""
+    return len(trace(place.doc, place.path)[-1].path) <= 1
 
 
 def _place(place: Place) -> str:
@@ -127,7 +132,7 @@ def _step(step: Step) -> dict[str, Any]:
         }
         entry["flag"] = origin.flag and origin.flag.name
         entry["overrides"] = _places(origin.overrides)
-        entry["also"] = _places(origin.places[1:]) if origin.how == "computed" else []
+        entry["also"] = _places(origin.places[1:])
     return entry
 
 

@@ -113,7 +113,7 @@ def _launcher(role: Role, given: Node, problems: list[Problem]) -> Any:
     tree = present({
         "image": role.get("image"),
         "workingDir": role.get("workingDir"),
-        "env": env(role) or None,
+        "env": env(role),
         "resources": given.resources,
     })  # fmt: skip
     return at(role.why, tree) if tree else None
