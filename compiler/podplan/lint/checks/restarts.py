@@ -16,9 +16,11 @@ from podplan.lint.subject import Hit, Subject
 
 def static_ranks_restarted(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Replicas with fixed ranks that are restarted one by one. Values: ``policy``, ``pods``."""
-    job = subject.job
+    job, spec = subject.job, spec_of(subject.job)
     number = pods(job)
-    if number < 2 or mapping(spec_of(job), "torchrunConfig").get("enabled") is True or mode(job, "debug"):
+    if number < 2 or mapping(spec, "torchrunConfig").get("enabled") is True or mode(job, "debug"):
+        return
+    if mapping(spec, "runPolicy").get("backoffLimit") == 0:
         return
     for role in roles(job):
         policy = role.data.get("restartPolicy")
