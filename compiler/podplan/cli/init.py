@@ -16,7 +16,7 @@ STARTER = Path(__file__).parents[1] / "starter"
 FILES = {
     "podplan.toml": "podplan.toml",
     "clusters/main.yaml": "inventory.yaml",
-    "jobs/example.yaml": "job.yaml",
+    "jobs/resnet.yaml": "job.yaml",
 }
 SCHEMAS = ("JobProfile", "ClusterInventory")
 
@@ -29,6 +29,7 @@ def command(folder: str) -> int:
     Nothing that is there already is written over.
     """
     from podplan import kubernetes, schema
+    from podplan.reading.files import in_repository
 
     there = [name for name in FILES if os.path.exists(os.path.join(folder, name))]
     if there:
@@ -42,5 +43,7 @@ def command(folder: str) -> int:
     for name, text in texts.items():
         replace_file(os.path.join(folder, name), text)
         click.echo(f"wrote {os.path.join(folder, name)}", err=True)
-    click.echo("next: podplan check; podplan lower -e dev jobs/example.yaml", err=True)
+    if not in_repository(folder):
+        click.echo("run git init: podplan.toml holds for the whole git repository that it is in", err=True)
+    click.echo("next: podplan check; podplan lower -e dev jobs/resnet.yaml", err=True)
     return 0

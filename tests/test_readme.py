@@ -1,0 +1,78 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.command import podplan
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def section(title: str) -> str:
+    return README.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """The commands of a console block, each with what it prints."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, printed = part.partition("\n")
+        yield command, printed
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command line as a shell runs it, with the podplan that is under test."""
+    script = f'podplan() {{ "{sys.executable}" -m podplan "$@"; }}\n{command}\n'
+    return subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_picture_is_what_podplan_says_of_the_mistakes() -> None:
+    [(command, printed)] = commands(blocks(README.read_text(), "console")[0])
+    assert command == "podplan check mistakes"
+    done = podplan("check", "mistakes", cwd=ROOT / "fixtures" / "gallery")
+    assert (done.code, done.out) == (1, printed)
+
+
+def test_a_first_run_goes_as_it_is_told(tmp_path: Path) -> None:
+    folder = tmp_path
+    shown = 0
+    for block in blocks(section("A first run"), "console"):
+        for command, printed in commands(block):
+            if command.startswith("cd "):
+                folder = folder / command.removeprefix("cd ")
+                continue
+            done = run(command, folder)
+            assert done.returncode == 0, done.stderr
+            if printed:
+                assert done.stdout == printed
+                shown += 1
+    assert shown == 1
+    [profile] = blocks(section("A first run"), "yaml")
+    assert (folder / "jobs" / "resnet.yaml").read_text().partition("\n")[2] == profile
+
+
+def test_init_writes_nothing_over(tmp_path: Path) -> None:
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "resnet.yaml").write_text("mine\n")
+    done = podplan("init", tmp_path)
+    assert done.code == 2
+    assert "is there already" in done.err
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["resnet.yaml"]
+
+
+def test_init_says_that_it_wants_a_repository(tmp_path: Path) -> None:
+    done = podplan("init", tmp_path)
+    assert done.code == 0
+    assert "run git init: " in done.err
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / ".git").mkdir()
+    assert "git init" not in podplan("init", tmp_path / "in").err
