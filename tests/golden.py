@@ -82,13 +82,14 @@ def cases() -> Iterator[Case]:
 
 
 def finding_cases() -> list[Path]:
-    """The folders with mistakes."""
-    return sorted(folder for folder in (FIXTURES / "findings").iterdir() if folder.is_dir())
+    """The folders with mistakes that are found without policies."""
+    folders = (FIXTURES / "findings").iterdir()
+    return sorted(folder for folder in folders if folder.is_dir() and folder.name != "policies")
 
 
 def mistake_cases() -> list[Path]:
     """The folders with a mistake that a policy finds."""
-    return sorted(folder for folder in (FIXTURES / "mistakes").iterdir() if folder.is_dir())
+    return sorted(folder for folder in (FIXTURES / "findings" / "policies").iterdir() if folder.is_dir())
 
 
 def copy(files: list[Path], folder: Path, to: Path) -> None:

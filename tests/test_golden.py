@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ WITHOUT_POLICIES = ("--select", "YAML,SCHEMA,PROF0,CR9")
 ALL = list(cases())
 FINDINGS = finding_cases()
 MISTAKES = mistake_cases()
+POLICIES = Path(__file__).parents[1] / "policies"
 
 
 def _check(regression: FileRegressionFixture, text: str, golden: Path) -> None:
@@ -101,13 +103,32 @@ def test_findings(
 def test_mistakes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
 ) -> None:
-    copy(
-        [path for path in folder.rglob("*") if path.is_file() and path.name != "findings.txt"],
-        folder,
-        tmp_path,
-    )
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "findings.txt"]
+    copy(files, folder, tmp_path)
+    (tmp_path / ".git").mkdir()  # jobs/ extend ../bases/, which only a repository allows
     monkeypatch.chdir(tmp_path)
     _check(file_regression, _findings("--fail-on", "info"), folder / "findings.txt")
+
+
+@pytest.mark.parametrize("folder", MISTAKES, ids=[folder.name for folder in MISTAKES])
+def test_a_mistake_is_told_in_the_first_line_and_found(folder: Path) -> None:
+    jobs = [path for path in folder.rglob("*.yaml") if path.parent.name not in ("bases", "clusters")]
+    assert jobs
+    assert all(path.read_text(encoding="utf-8").startswith("# ") for path in jobs)
+    assert " --> " in (said := (folder / "findings.txt").read_text(encoding="utf-8")) or "info[" in said
+
+
+def test_mistakes_of_all_groups_of_policies_are_found() -> None:
+    found = {
+        rule for folder in MISTAKES for rule in _rules((folder / "findings.txt").read_text(encoding="utf-8"))
+    }
+    groups = {path.stem.rstrip("0123456789") for path in POLICIES.glob("*[0-9].yaml")}
+    assert {rule.rstrip("0123456789") for rule in found} >= groups
+    assert len(MISTAKES) >= 60
+
+
+def _rules(report: str) -> list[str]:
+    return re.findall(r"^(?:error|warning|info)\[([A-Z]+[0-9]+) ", report, re.MULTILINE)
 
 
 @pytest.mark.parametrize("case", ALL, ids=[case.id for case in ALL])
