@@ -109,7 +109,24 @@ def check_sources(
             run.texts[source.file] = source.text
     for job, seen in apply_to_set(run.silences.anywhere(), tuple(run.jobs)):
         run.findings += _set_findings(job, seen, run)
+    if settings.terms.policy_texts:
+        _add_policy_faults(run)
     return _result(run, folders)
+
+
+def _add_policy_faults(run: Run) -> None:
+    """What is wrong with the policies of an organisation: said once, for however many jobs it is so."""
+    terms = run.settings.terms
+    faults = (Seen("file", doc, problem) for doc, problem in terms.policy_faults)
+    run.findings += findings((Sighting(None, fault, None) for fault in faults), 1)
+    run.texts |= terms.policy_texts
+    once = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
+    run.findings = [
+        found
+        for found in run.findings
+        if found.location.file not in terms.policy_texts
+        or once.pop((found.rule, found.message, found.location), None) is not None
+    ]
 
 
 def _as_far_as_bounds(found: Iterable[Something], run: Run) -> Iterator[Something]:
