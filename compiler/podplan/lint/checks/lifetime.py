@@ -15,6 +15,7 @@ from podplan.lint.checks._jobs import (
     SSH_KINDS,
     counted,
     gpu_pods,
+    gpus,
     kind_of,
     mode,
     roles,
@@ -106,7 +107,10 @@ def _left(subject: Subject) -> Iterator[Hit]:
     job, spec = subject.job, spec_of(subject.job)
     if mode(job, "debug"):
         return
-    number, together = total([group for group in training_pods(job) if group in gpu_pods(job)])
+    left = [group for group in training_pods(job) if group in gpu_pods(job)]
+    number, together = total(left)
+    if kind_of(job) == "DeepSpeedJob" and left:  # worker-0 runs deepspeed, and ends with it
+        number, together = number - 1, together - gpus(left[0])
     if kind_of(job) == "ColossalAIJob":
         at: Path = ("spec", "runPolicy", "cleanUpWorkers")
         field, value, kept = "runPolicy.cleanUpWorkers", "true", number > 0
@@ -116,7 +120,10 @@ def _left(subject: Subject) -> Iterator[Hit]:
         section = mapping(spec, "runPolicy") if within else spec
         at = ("spec", *within, "cleanUpPolicy")
         field, value = ".".join((*within, "cleanUpPolicy")), "Unfinished"
-        kept = number > 1 and section.get("cleanUpPolicy", "None") == "None"
+        kept = (
+            number > (0 if kind_of(job) == "DeepSpeedJob" else 1)
+            and section.get("cleanUpPolicy", "None") == "None"
+        )
     if kept:
         held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
         yield Hit(written(subject.data, *at), {**held, "field": field, "value": value})
