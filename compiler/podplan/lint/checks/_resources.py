@@ -76,6 +76,8 @@ def shown(units_: int, resource: str) -> str:
     """An amount as people write it: GPUs and the like as whole numbers, memory in Gi, cpu in cores."""
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         gibi = units_ / quantities.ONE / 2**30
+        if 0 < gibi < 0.1:
+            return f"{gibi * 2**10:.1f}Mi" if gibi * 2**10 >= 0.1 else f"{gibi * 2**30:.0f} bytes"
         return f"{gibi:.0f}Gi" if gibi >= 10 or gibi == int(gibi) else f"{gibi:.1f}Gi"
     number = units_ / quantities.ONE
     return f"{number:.0f}" if number == int(number) else f"{number:.2f}".rstrip("0")

@@ -58,7 +58,8 @@ def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         if len(sent.regimes) > 1 and params["certain"]:
             said = "every version of DeepSpeed"
         better = spelling(sent.written, sent.regimes, sent.expanded)
-        instead = f"write {_shown(better)}" if better else "put the value into a file that the script reads"
+        instead = f"write {_shown(better)} as the value itself, inside quotes of YAML or after |-"
+        instead = instead if better else "put the value into a file that the script reads"
         values = {"what": f"{_what(sent.word, got)} ({said})", "instead": instead}
         yield Hit(sent.path, values, hosts_place(subject))
 

@@ -94,6 +94,7 @@ def equal_instances(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if other != name:
             equal.append((other, name))
     if equal:
-        more = f", and {len(equal) - 1} more pairs are equal too" if len(equal) > 1 else ""
+        others = len(equal) - 1
+        more = f", and {others} more {'pair is' if others == 1 else 'pairs are'} equal too" if others else ""
         values = {"one": equal[0][0], "other": equal[0][1], "more": more}
         yield Hit(("spec", "matrix"), values, on_key=True, doc=own)

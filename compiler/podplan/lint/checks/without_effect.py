@@ -66,8 +66,8 @@ def _not_enabled(section: str) -> Callable[[Job], Iterator[Found]]:
     def find(job: Job) -> Iterator[Found]:
         written = mapping(spec_of(job), section)
         if written and "enabled" not in written:
-            listed = " and ".join(written)
-            yield ("spec", section), f"{section} is off without enabled: true, so {listed} has no effect"
+            listed, has = " and ".join(written), "has" if len(written) == 1 else "have"
+            yield ("spec", section), f"{section} is off without enabled: true, so {listed} {has} no effect"
 
     return find
 
