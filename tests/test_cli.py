@@ -49,6 +49,8 @@ spec:
 """
 ENVIRONMENTS = PROFILE + "  environments:\n    dev: {replicas: 1}\n    prod: {replicas: 4}\n"
 
+INVENTORY = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: a}\nspec: {}\n"
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -310,19 +312,45 @@ def test_what_is_too_big_or_too_deep_stops_nothing_unless_it_is_ours(folder: Pat
 
 def test_what_is_excluded_has_no_inventory(folder: Path) -> None:
     (folder / ".git").mkdir()
+    (folder / "vendor").mkdir()
     for name in ("cluster.yaml", "vendor/cluster.yaml"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text(
-            "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: a}\nspec: {}\n"
-        )
+        (folder / name).write_text(INVENTORY)
     (folder / "jobs").mkdir()
-    (folder / "jobs/resnet.yaml").write_text(PROFILE + "  # hardware\n")
+    (folder / "jobs/resnet.yaml").write_text(PROFILE + "  hardware: a100\n")
     run = podplan("check", "jobs/resnet.yaml", cwd=folder)
     assert run.code == 2
     assert "cluster.yaml and vendor/cluster.yaml" in run.err
     (folder / "podplan.toml").write_text('exclude = ["vendor/*"]\n')
     run = podplan("check", "jobs/resnet.yaml", cwd=folder)
     assert run.err == ""
+
+
+def test_an_inventory_is_chosen_only_for_documents_that_refer_to_it(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    for name in ("a.yaml", "b.yaml"):
+        (folder / name).write_text(INVENTORY)
+    (folder / "job.yaml").write_text(PROFILE + "---\nkind: hardware\n---\n" + JOB)
+    assert podplan("check", "job.yaml", cwd=folder).code == 0
+    (folder / "job.yaml").write_text(PROFILE + "---\n" + PROFILE + "  hardware: a100\n")
+    assert podplan("check", "job.yaml", cwd=folder).code == 2
+
+
+def test_lines_are_counted_as_yaml_does(folder: Path) -> None:
+    """Python also breaks lines at form feeds and some characters of Unicode."""
+    odd = '  annotations: {a: "\u2028\x85", b: "\\f"}\n'
+    (folder / "job.yaml").write_text(BAD_JOB.replace("  name: count\n", f"  name: count\n{odd}"))
+    run = podplan("check", "job.yaml", cwd=folder)
+    assert "9 |     replica: 3\n" in run.out
+
+
+def test_a_secret_after_odd_line_breaks_is_masked(folder: Path) -> None:
+    odd = '  annotations: {a: "\u2028\x85"}\n'
+    job = PROFILE.replace("metadata: {name: resnet}\n", f"metadata:\n  name: resnet\n{odd}")
+    (folder / "job.yaml").write_text(job + "  env: {API_KEY: hunter2hunter2}\n")
+    for format_ in ("full", "json"):
+        run = podplan("check", "--preset", "audit", "--format", format_, "job.yaml", cwd=folder)
+        assert "PROF107" in run.out
+        assert "hunter2" not in run.out
 
 
 def test_no_line_of_a_secret_is_shown(folder: Path) -> None:

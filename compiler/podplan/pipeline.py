@@ -184,5 +184,7 @@ def _unknown_kind(data: Mapping[str, Any]) -> str:
 
 def _refers_to_inventory(doc: Doc) -> bool:
     """Whether a profile could refer to the inventory, so that two to choose from are an error."""
-    text = doc.source.text if doc.source is not None else ""
-    return any(word in text for word in ("hardware", "inventory", "extends"))
+    if doc.source is None:
+        return False
+    text, span = doc.source.text, doc.source.span(())
+    return any(text.find(word, span.start, span.end) >= 0 for word in ("hardware", "inventory", "extends"))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from podplan.findings import Finding, Location
+from podplan.source.places import LINE_BREAK
 
 # The rules whose findings lie on a secret.
 ON_SECRETS = frozenset({"PROF107"})
@@ -20,11 +22,12 @@ def masked(texts: Mapping[str, str], findings: Iterable[Finding]) -> dict[str, s
 
 
 def _without(text: str, places: Iterable[Location]) -> str:
-    lines = text.splitlines(keepends=True) if places else []
+    ends = [match.end() for match in LINE_BREAK.finditer(text)] if places else []
+    lines = [text[start:end] for start, end in pairwise((0, *ends, len(text)))]
     for place in places:
         for number in range(place.line, min(place.end_line, len(lines)) + 1):
             line = lines[number - 1]
             start = place.column - 1 if number == place.line else 0
             end = place.end_column - 1 if number == place.end_line else len(line.rstrip("\r\n"))
             lines[number - 1] = line[:start] + "*" * (end - start) + line[end:]
-    return "".join(lines) if lines else text
+    return "".join(lines)

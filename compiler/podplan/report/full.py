@@ -8,6 +8,7 @@ from unicodedata import combining, east_asian_width
 from podplan.check import Result
 from podplan.findings import Finding, Location, Severity, pointer
 from podplan.report.summary import summary_line
+from podplan.source.places import LINE_BREAK
 
 TAB = "    "
 MAX_UNDERLINED = 120
@@ -16,7 +17,8 @@ MAX_VARIANTS_NAMED = 3
 
 def render(result: Result) -> str:
     """Errors and warnings with their source frames, infos in a line each, and a line that sums up."""
-    blocks = [_finding(found, result.texts) for found in result.findings if found.severity > Severity.INFO]
+    lines = {file: LINE_BREAK.split(text.removesuffix("\n")) for file, text in result.texts.items() if text}
+    blocks = [_finding(found, lines) for found in result.findings if found.severity > Severity.INFO]
     infos = [_line(found) for found in result.findings if found.severity <= Severity.INFO]
     if infos:
         blocks.append("\n".join(infos))
@@ -30,7 +32,7 @@ def _line(found: Finding) -> str:
     return f"{found.severity}[{found.rule} {found.name}]: {place}: {found.message}"
 
 
-def _finding(found: Finding, texts: Mapping[str, str]) -> str:
+def _finding(found: Finding, lines_of: Mapping[str, list[str]]) -> str:
     shown = [(found.location, "")]
     shown += [(related.location, related.message) for related in found.related]
     width = max(len(str(where.line)) for where, _ in shown)
@@ -38,14 +40,13 @@ def _finding(found: Finding, texts: Mapping[str, str]) -> str:
     for number, (where, label) in enumerate(shown):
         arrow = "-->" if number == 0 else ":::"
         lines.append(f"{' ' * width}{arrow} {where.file}:{where.line}:{where.column}")
-        lines += _frame(where, label, texts.get(where.file), width, "^" if number == 0 else "-")
+        lines += _frame(where, label, lines_of.get(where.file, []), width, "^" if number == 0 else "-")
     lines += [f"{' ' * width} = {note}" for note in _notes(found)]
     return "\n".join(lines)
 
 
-def _frame(where: Location, label: str, text: str | None, width: int, mark: str) -> list[str]:
+def _frame(where: Location, label: str, lines: list[str], width: int, mark: str) -> list[str]:
     """The line of a place with what it is about underlined; nothing for a text that is not at hand."""
-    lines = text.splitlines() if text else []
     if where.line > len(lines):
         return [f"{' ' * width} | {label}"] if label else []
     line = lines[where.line - 1]
