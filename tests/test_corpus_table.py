@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import corpus
+from tests import corpus, verdicts
 from tests.corpus import Manifest, Seen
 
 GOOD = """\
@@ -30,6 +30,18 @@ PAGE = """\
 | manifest | lowered to | imported | findings | on the cluster |
 |---|---|---|---|---|
 | [GenericJob/001]() | | | | Runs: two Pods say hello. |
+
+<!-- verdicts -->
+<!-- end -->
+
+| rule | manifests | verdict | why |
+|---|---|---|---|
+| GEN005 | GenericJob/001 | true | Nothing ends it. |
+| IMG002 | all | true | Two nodes, two images. |
+| SEC014 | all | true | Refused at restricted. |
+| SEC015 | all | true | Refused at restricted. |
+| SEC017 | all | true | Refused at restricted. |
+| SEC018 | all | true | Refused at restricted. |
 
 <!-- others -->
 old
@@ -75,6 +87,12 @@ def test_a_refused_manifest_has_its_findings_by_line(tmp_path: Path) -> None:
     assert seen.refused
     assert "SCHEMA001:8" in corpus.places(seen.findings)
     assert corpus.cells(seen)[1] == "2 Pods, refused"
+
+
+def test_what_policies_say_refuses_nothing(tmp_path: Path) -> None:
+    seen = look(tmp_path, GOOD.replace("[echo,", "['$(service.worker[0].host)',"))
+    assert [found["rule"] for found in seen.findings if found["severity"] == "error"] == ["GEN002"]
+    assert not seen.refused
 
 
 def test_of_a_kind_that_is_not_lowered_only_the_findings_count(tmp_path: Path) -> None:
@@ -135,3 +153,63 @@ def test_the_program_writes_the_page_when_asked_and_complains_when_it_is_old(
     assert corpus.main([found]) == 0
     assert corpus.main([str(tmp_path / "nowhere")]) == 3
     assert "nothing to check" in capsys.readouterr().err
+
+
+def finding(rule: str, severity: str = "warning") -> dict[str, str]:
+    return {"rule": rule, "severity": severity}
+
+
+def verdict(rule: str, manifests: str, verdict: str = "true", why: str = "So it is.") -> str:
+    return f"| {rule} | {manifests} | {verdict} | {why} |\n"
+
+
+FOUND = {
+    "GenericJob/001": [finding("CR001"), finding("CR001")],
+    "GenericJob/003": [finding("CR001")],
+    "DeepSpeedJob/002": [finding("CR001"), finding("SEC003", "error")],
+    "MPIJob/001": [finding("CR900")],
+}
+JUDGED = (
+    verdict("CR001", "GenericJob/001–003; DeepSpeedJob/002")
+    + verdict("SEC003", "all")
+    + verdict("CR900", "all", "–")
+)
+
+
+def test_verdicts_count_findings_and_leave_out_what_tells_of_podplan() -> None:
+    assert list(verdicts.faults(JUDGED, FOUND)) == []
+    assert list(verdicts.table(JUDGED, FOUND))[2:] == [
+        "| error | 1 | 1 | 0 | 0 | 0.0 % |",
+        "| warning | 5 | 4 | 0 | 1 | 0.0 % |",
+        "| info | 0 | 0 | 0 | 0 | 0.0 % |",
+    ]
+
+
+def test_a_finding_without_a_verdict_is_false_and_a_fault() -> None:
+    page = JUDGED.replace("001–003; ", "001; ")
+    assert list(verdicts.faults(page, FOUND)) == [
+        "no verdict on CR001 for GenericJob/003",
+        "1 false findings at warning: 25.0 %",
+    ]
+
+
+def test_a_row_without_a_sentence_counts_as_false() -> None:
+    page = JUDGED.replace(verdict("SEC003", "all"), verdict("SEC003", "all", why=""))
+    assert list(verdicts.faults(page, FOUND)) == ["1 false findings at error: 100.0 %"]
+
+
+def test_a_verdict_needs_a_finding_and_stands_once() -> None:
+    page = JUDGED + verdict("CR001", "GenericJob/003") + verdict("CR002", "MPIJob/001, 009")
+    page += verdict("CR003", "all")
+    assert list(verdicts.faults(page, FOUND)) == [
+        "a verdict on CR002 for MPIJob/001, and no finding",
+        "2 verdicts on CR001 for GenericJob/003",
+        "a verdict on CR003 names no manifest",
+    ]
+
+
+@pytest.mark.parametrize(("warnings", "told"), [(20, True), (21, False)])
+def test_warnings_stay_under_five_percent_false(warnings: int, told: bool) -> None:
+    found = {f"GenericJob/{number:03}": [finding("CR001")] for number in range(warnings)}
+    page = verdict("CR001", "GenericJob/000", "false") + verdict("CR001", f"GenericJob/001–{warnings:03}")
+    assert any("false findings at warning" in fault for fault in verdicts.faults(page, found)) is told
