@@ -105,13 +105,22 @@ def _counts(job: Job) -> Iterator[Count]:
         visible = found.variables.get("CUDA_VISIBLE_DEVICES")
         elsewhere = "CUDA_VISIBLE_DEVICES" in found.variables or found.after == "&"
         if visible:
-            gpus = len(visible.split(",")), gpus[1]
+            gpus = len(visible.split(",")), _variable(launch, "CUDA_VISIBLE_DEVICES") or gpus[1]
         count = Count(number, found.launcher, launch.group, path, *gpus, visible=elsewhere)
         yield (
             count._replace(group=group, path=path)
             if group is launch.group
             else _of_workers(job, count, group)
         )
+
+
+def _variable(launch: Launch, name: str) -> Path | None:
+    """Where the container sets a variable; None where only the command line does."""
+    listed = launch.container.get("env")
+    for index, entry in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
+        if isinstance(entry, dict) and entry.get("name") == name:
+            return (*launch.path, "env", index, "value")
+    return None
 
 
 def _of_workers(job: Job, count: Count, workers: Group) -> Count:
