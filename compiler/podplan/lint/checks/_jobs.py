@@ -110,6 +110,14 @@ def queue_of(gang: Group) -> str:
     return text(mapping(gang.doc.data, "spec"), "queue")
 
 
+def strangers(job: Job) -> bool:
+    """Whether the replicas cannot reach each other: a GenericJob whose Pods have no Service.
+
+    Source: t9k-semantics §4.4.
+    """
+    return kind_of(job) == "GenericJob" and not mapping(spec_of(job), "service")
+
+
 def mode(job: Job, name: str) -> bool:
     """Whether the CR turns a run mode on: debug or pause."""
     return mapping(mapping(spec_of(job), "runMode"), name).get("enabled") is True

@@ -16,14 +16,13 @@ from podplan.lint.checks._jobs import (
     gpu_pods,
     gpus,
     instance,
-    kind_of,
     mode,
     namespace,
     pod_group,
     pods,
     queue_of,
     roles,
-    spec_of,
+    strangers,
     total,
     written,
 )
@@ -38,11 +37,10 @@ SECTION: Path = ("spec", "scheduler", "t9kScheduler")
 def no_gang(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Several Pods with GPUs that know each other, and no PodGroup. Values: ``pods``, ``gpus``.
 
-    Replicas of a GenericJob without ``spec.service`` have no addresses (t9k-semantics §4.4), and no scheduler
-    places a Pod that names its node.
+    No scheduler places a Pod that names its node.
     """
     job = subject.job
-    if kind_of(job) == "GenericJob" and not mapping(spec_of(job), "service"):
+    if strangers(job):
         return
     with_gpus = [group for group in gpu_pods(job) if not _pinned(group)[0]]
     number, together = total(with_gpus)

@@ -20,6 +20,7 @@ from podplan.lint.checks._jobs import (
     mode,
     roles,
     spec_of,
+    strangers,
     total,
     training_pods,
     written,
@@ -94,11 +95,11 @@ def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def leaves_waiting(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Replicas with GPUs that nobody ends, and that end by themselves if nothing fails.
+    """Replicas with GPUs that know each other, that nobody ends, and that end by themselves if nothing fails.
 
     Values: as of ``leaves_gpus``.
     """
-    if kind_of(subject.job) not in SSH_KINDS:
+    if kind_of(subject.job) not in SSH_KINDS and not strangers(subject.job):
         yield from _left(subject)
 
 
