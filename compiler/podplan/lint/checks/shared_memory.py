@@ -69,14 +69,18 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
 def _why(group: Group, container: Mapping[str, Any]) -> str:
     """What the training container of a Pod does that needs shared memory, or ""."""
     has = accelerators(container)
-    started = of_replica(group, group.start)
-    alone = bool(started) and all(map(one_process, started))
-    if has.number > 1 and not alone:
+    if has.number > 1 and not _alone(group):
         return f"has {has.number} GPUs"
     for number, _ in options(container, LOADERS):
         if number.isascii() and number.isdecimal() and number.strip("0"):
             return f"loads data with {number} process{'es' if number != '1' else ''}"
     return ""
+
+
+def _alone(group: Group) -> bool:
+    """Whether one process has all the GPUs of a Pod, as far as its command tells."""
+    started = of_replica(group, group.start)
+    return bool(started) and all(map(one_process, started))
 
 
 def _mounted(group: Group, container: Mapping[str, Any]) -> Mounted | None:
