@@ -577,7 +577,7 @@ apiVersion: podplan/v1
 kind: ClusterInventory
 metadata: {name: main}
 spec:
-  hardware: {h100x8: {gpus: {nvidia.com/gpu: 8}, cpu: 64, nodeSelector: {pool: h100}}}
+  hardware: {h100x8: {gpus: {nvidia.com/gpu: 8}, cpu: 64, shm: 8Gi, nodeSelector: {pool: h100}}}
 """
 
 
@@ -586,7 +586,8 @@ def test_why_shows_the_line_of_the_profile_that_chose_the_hardware(folder: Path)
     (folder / "profile.yaml").write_text(PROFILE + "  hardware: h100x8\n")
     containers = "spec.replicaSpecs[worker].template.spec.containers[0]"
     limit = f"{containers}.resources.limits.cpu"
-    for path in (limit, "spec.replicaSpecs[0].template.spec.nodeSelector.pool"):
+    pod = "spec.replicaSpecs[0].template.spec"
+    for path in (limit, f"{pod}.nodeSelector.pool", f"{pod}.volumes[dshm].emptyDir.sizeLimit"):
         said = podplan("why", "profile.yaml", path, cwd=folder).out
         assert "from clusters.yaml:5:" in said
         assert "because of profile.yaml:9:13  spec.hardware" in said

@@ -113,7 +113,11 @@ def shm_size(role: Role, given: Node, problems: list[Problem]) -> Any:
     if asked.exists and asked.value != "auto":
         return asked
     if given.shm.exists:
-        return given.shm if not asked.exists else at((asked, given.shm), given.shm.value)
+        return (
+            copied(given.shm, because=(given.counted,))
+            if not asked.exists
+            else at((asked, given.shm), given.shm.value)
+        )
     if not asked.exists:
         return None
     half = half_of(_limit(plain(given.resources), "memory"))
