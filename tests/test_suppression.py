@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from podplan.check import Result, check, check_sources
 from podplan.findings import Finding, pointer
-from podplan.limits import MAX_SUPPRESSIONS, BoundExceeded
+from podplan.limits import MAX_SUPPRESSIONS
 from podplan.lint.catalogue import ours
 from podplan.lint.directives import directive
 from podplan.lint.selection import Selection
@@ -349,8 +349,8 @@ def test_nothing_is_unused_in_a_file_that_was_not_read_whole() -> None:
 
 def test_as_many_comments_as_are_read() -> None:
     text = JOB + "# podplan: ignore-file[SEC] -- x\n" * (MAX_SUPPRESSIONS + 1)
-    with pytest.raises(BoundExceeded, match="turn the rules off"):
-        checked(text)
+    (told,) = checked(text).given_up
+    assert "turn the rules off" in told
 
 
 BASE = """\

@@ -74,6 +74,7 @@ class Run:
         self.not_checked: Counter[str] = Counter()
         self.findings: list[Finding] = []
         self.texts: dict[str, str] = {}
+        self.texts_of_jobs: dict[str, str] = {}  # of files without a finding, until one about several jobs
         self.jobs: list[Job] = []
         self.silences = Silences(settings.policies, settings.terms)
         self.shared: set[str] = set()  # files that others refer to
@@ -103,10 +104,13 @@ def check_sources(
             continue
         if source.holds_secret:
             run.secret.add(source.file)
+        jobs = len(run.jobs)
         in_file = run.silences.graded(source.file, _as_far_as_bounds(_check_source(source, run), run))
         if in_file:
             run.findings += in_file
             run.texts[source.file] = source.text
+        elif len(run.jobs) > jobs:
+            run.texts_of_jobs[source.file] = source.text
     for job, seen in apply_to_set(run.silences.anywhere(), tuple(run.jobs)):
         run.findings += _set_findings(job, seen, run)
     if settings.terms.policy_texts:
@@ -164,6 +168,7 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     places = {found.location.file for found in run.findings}
     places |= {related.location.file for found in run.findings for related in found.related}
     run.texts.update(run.reader.texts(places - run.texts.keys()))
+    run.texts |= {file: run.texts_of_jobs[file] for file in places & run.texts_of_jobs.keys()}
     # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
     shown = {file: text for file, text in run.texts.items() if not _is_secret(file, run)}
     shown = masked(shown, run.findings)
@@ -202,7 +207,7 @@ def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:
     A base is used by profiles anywhere below its root, and there are environments and flags.
     """
     asked = run.settings
-    if asked.environments != "all" or asked.sets or file in run.unlowered:
+    if asked.environments != "all" or asked.sets or file in run.unlowered or run.given_up:
         return False
     return file not in run.shared or (root_of(file) in folders and not run.unlowered)
 
