@@ -331,7 +331,7 @@ def test_rules_of_reading_can_be_turned_off_but_not_what_keeps_a_file_from_being
         ("", ("--severity", "NOPE=info"), '--severity: no rule has the code, prefix or name "NOPE"'),
         ("", ("--baseline", "none.json"), "none.json: no such file"),
         ("", ("--baseline", "jobs"), "jobs: "),
-        ("policies = ['nowhere']", (), "podplan.toml:1: policies: there is no folder \"nowhere\""),
+        ("policies = ['nowhere']", (), 'podplan.toml:1: policies: there is no folder "nowhere"'),
         ("", ("--preset", "lax"), "Invalid value for '--preset'"),
     ],
 )

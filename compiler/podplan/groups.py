@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
 from podplan.provenance import Doc, Fact, Flag, Indexed, Listing, Marked, Path, Run, split
 
-
 CONFIGURED = "configured"  # the basis of a fact whose value the configuration gives
 
 

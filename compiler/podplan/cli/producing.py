@@ -37,7 +37,7 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
     if settings.environments == "all":
         settings = settings._replace(environments="each")
     asked = asked._replace(settings=settings)
-    reader = Reader()
+    reader = Reader(exclude=asked.exclude)
     found = (
         [standard_input(flags["stdin_filename"])]
         if list(paths) == ["-"]

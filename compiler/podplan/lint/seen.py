@@ -26,7 +26,10 @@ class Seen(NamedTuple):
 
 
 class Sighting(NamedTuple):
-    """Something seen in one variant of a document (None: in it as a whole); ``object`` is the CR or Kubernetes object it is in."""
+    """Something seen in one variant of a document, or in it as a whole (None).
+
+    ``object`` is the CR or Kubernetes object that it is in.
+    """
 
     variant: str | None
     seen: Seen
