@@ -27,6 +27,7 @@ FLOORS = [
     {"pipeline"},
     {"rendering"},
     {"check"},
+    {"testing"},
     {"report"},
     {"cli"},
 ]

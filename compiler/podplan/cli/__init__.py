@@ -20,6 +20,7 @@ COMMANDS = {
     "rules": "rules",
     "explain": "explain",
     "baseline": "baseline",
+    "test": "testing",
     "schema": "schema",
     "init": "init",
     "version": "version",

@@ -16,6 +16,7 @@ from typing import BinaryIO
 from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
 
 SUFFIXES = (".yaml", ".yml")
+GOLDEN = ".golden"  # before the suffix of a file that holds what the file without it renders to
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 
 
@@ -54,6 +55,7 @@ def in_repository(path: str) -> bool:
 def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
     """The files that the paths stand for, each once: files as given, YAML files below folders, sorted.
 
+    Golden renders that lie beside their profile are left out of what folders hold.
     ``exclude`` are shell patterns over the path as it would be printed, for what folders hold.
     Raises NoSuchPath.
     """
@@ -82,8 +84,26 @@ def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
         if entry.is_dir(follow_symlinks=False):
             if not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
                 yield from _below(path, exclude)
-        elif entry.name.endswith(SUFFIXES):
+        elif entry.name.endswith(SUFFIXES) and not is_golden(path):
             yield path
+
+
+def is_golden(path: str, alone: bool = False) -> bool:
+    """Whether a file is named as a golden render, with the file it is of beside it, or ``alone`` or not."""
+    named = os.path.splitext(path)[0].endswith(GOLDEN) and path.endswith(SUFFIXES)
+    return named and (alone or os.path.lexists(profile_of(path)))
+
+
+def golden_of(path: str) -> str:
+    """The golden render of the profiles in a file: ``jobs/a.golden.yaml`` for ``jobs/a.yaml``."""
+    stem, suffix = os.path.splitext(path)
+    return f"{stem}{GOLDEN}{suffix}"
+
+
+def profile_of(golden: str) -> str:
+    """The file that a golden render is of, by its name."""
+    stem, suffix = os.path.splitext(golden)
+    return stem.removesuffix(GOLDEN) + suffix
 
 
 def read_inside(root: str, path: str) -> bytes:

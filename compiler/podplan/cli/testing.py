@@ -1,0 +1,98 @@
+"""podplan test"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.options import Request, default_paths, request
+from podplan.cli.output import replace_file, write
+from podplan.lint.vap import is_admission
+from podplan.reading import Reader
+from podplan.reading.files import expand
+from podplan.requests import RequestError
+from podplan.testing import Failure, Outcome, Tested, together
+
+
+@click.command("test")
+@click.argument("paths", nargs=-1)
+@click.option("--update", is_flag=True, help="Write the golden renders that are out of date.")
+@click.option("--all", "update_all", is_flag=True, help="With --update, also those that are not there yet.")
+@click.option("--require-tests", is_flag=True, help="Fail for policies and profiles without tests.")
+@click.option("--coverage", is_flag=True, help="List policies and profiles with the tests that they have.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
+@click.option("--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against.")
+@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
+@click.option("--isolated", is_flag=True, help="No configuration file.")
+def command(
+    paths: Sequence[str],
+    update: bool,
+    update_all: bool,
+    require_tests: bool,
+    coverage: bool,
+    format_: str,
+    **flags: Any,
+) -> int:
+    """Test policies by their examples, and profiles by their golden renders.
+
+    The policies are those of our form in the folders that the configuration names. NAME.golden.yaml beside
+    NAME.yaml is what podplan render prints for it, in each environment. PATHS (default: this folder, and
+    all policies) narrow down which of both are tested.
+    """
+    if update_all and not update:
+        raise RequestError("--all says which golden renders --update writes; write --update --all")
+    # Policies are read only for commands that select rules; here all of them count.
+    asked = request(default_paths(paths), environments=("all",), sets=(), select=(), **flags)
+    outcome = together((_examples(paths, asked), _goldens(paths, asked, update, update_all)))
+    if require_tests:
+        missing = tuple(_missing(one) for one in outcome.tested if not one.enough)
+        outcome = outcome._replace(failures=(*outcome.failures, *missing))
+    if not outcome.ran and not outcome.failures and not coverage:
+        click.echo("podplan: nothing to test: no policy with examples and no golden render here", err=True)
+        return NOTHING
+    from podplan.report.testing import render_json, render_text
+
+    write((render_json if format_ == "json" else render_text)(outcome, coverage))
+    if outcome.failures:
+        return FINDINGS
+    return CLEAN if outcome.ran else NOTHING
+
+
+def _examples(paths: Sequence[str], asked: Request) -> Outcome:
+    terms = asked.settings.terms
+    own = [one for one in terms.known if one.origin is not None and not is_admission(one.origin.data)]
+    faults = [(doc, problem) for doc, problem in terms.policy_faults if _is_below(doc.name, paths)]
+    own = [one for one in own if _is_below(one.file, paths)]
+    if not own and not faults:
+        return Outcome()
+    from podplan.testing.examples import run_examples
+
+    return run_examples(own, faults, asked.settings.k8s_version)
+
+
+def _goldens(paths: Sequence[str], asked: Request, update: bool, update_all: bool) -> Outcome:
+    from podplan.testing.goldens import run_goldens
+
+    files = expand(default_paths(paths), asked.exclude)
+    reader = Reader(exclude=asked.exclude)
+    return run_goldens(files, asked.settings, reader, replace_file if update else None, update_all)
+
+
+def _is_below(file: str, paths: Sequence[str]) -> bool:
+    """Whether a file is, or is below, one of the paths; of no paths, any is."""
+    real = os.path.realpath(file)
+    tops = [os.path.realpath(path) for path in paths]
+    return not tops or any(os.path.commonpath((real, top)) == top for top in tops)
+
+
+def _missing(tested: Tested) -> Failure:
+    if tested.what == "policy":
+        lacks = " and no ".join(verdict for verdict in ("bad", "good") if verdict not in tested.tests)
+        return Failure(tested.file, 1, 1, tested.name, f"the policy has no {lacks} example")
+    message = "the profile has no golden render; podplan test --update --all writes it"
+    return Failure(tested.file, 1, 1, tested.name or "profile", message)

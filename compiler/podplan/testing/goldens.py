@@ -1,0 +1,156 @@
+"""Golden renders: beside ``NAME.yaml``, ``NAME.golden.yaml`` holds what its profiles render to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import unified_diff
+from typing import NamedTuple
+
+from podplan.check import Result, summarised
+from podplan.findings import Severity
+from podplan.lint.catalogue import ours
+from podplan.lint.masking import ON_SECRETS
+from podplan.lint.terms import Terms
+from podplan.pipeline import Plan, Settings, plans
+from podplan.reading import Reader, Unread, sources
+from podplan.reading.documents import items
+from podplan.reading.files import golden_of, is_golden, profile_of, read_inside, root_of
+from podplan.rendering import rendered, stream
+from podplan.rendering.origin import RENDERED_FROM
+from podplan.source import Source, read
+from podplan.testing import Failure, Outcome, Tested
+
+MAX_DIFF_LINES = 20
+Write = Callable[[str, str], bool]  # path and text; whether the file is another now
+
+
+class Rendered(NamedTuple):
+    """What the profiles of a file render to in every environment; ``text`` is None where they do not."""
+
+    text: str | None
+    failures: tuple[Failure, ...] = ()
+
+
+def run_goldens(
+    files: Iterable[str], settings: Settings, reader: Reader, write: Write | None, write_all: bool
+) -> Outcome:
+    """The golden renders of the profiles in files compared, or with ``write`` brought up to date.
+
+    ``write_all`` writes them for profiles without one too. Raises RequestError and BoundExceeded.
+    """
+    ran = 0
+    tested: list[Tested] = []
+    failures: list[Failure] = []
+    written: list[str] = []
+    for source in sources(dict.fromkeys(profile_of(file) if is_golden(file) else file for file in files)):
+        if isinstance(source, Unread):
+            continue
+        profiles = [item for item in items(source) if item.what == "profile"]
+        if not profiles:
+            orphans = list(_orphan(source))
+            ran += len(orphans)
+            failures += orphans
+            continue
+        golden = golden_of(source.file)
+        there = _content(golden)
+        if there is not None or (write is not None and write_all):
+            ran += 1
+            now = render(source, settings, reader)
+            failures += now.failures
+            if now.text is not None and write is not None:
+                written += [golden] if write(golden, now.text) else []
+                there = now.text.encode()
+            elif now.text is not None and there is not None and there != now.text.encode():
+                failures.append(_difference(source, golden, there, now.text, settings, reader))
+        has = (golden,) if there is not None else ()
+        tested += (Tested("profile", _name(item.doc.data), source.file, has, bool(has)) for item in profiles)
+    return Outcome(ran, tuple(tested), tuple(failures), tuple(written))
+
+
+def render(source: Source, settings: Settings, reader: Reader) -> Rendered:
+    """What ``podplan render`` prints for one file, one environment after the other.
+
+    Environments may give the CR one name: they are for different clusters, or follow on one another.
+    """
+    terms = settings.terms._replace(asks_policies=False)
+    settings = settings._replace(environments="each", policies=(), terms=terms)
+    made = _plans(source, settings, reader)
+    failures = tuple(_errors(summarised([source], made, settings, reader), made, source.file))
+    texts = (rendered(plan, settings) for plan in made if plan.cr is not None and plan.item.what == "profile")
+    return Rendered(None if failures else stream(texts), failures)
+
+
+def _plans(source: Source, settings: Settings, reader: Reader) -> list[Plan]:
+    """The plans of the profiles and CRs in a file."""
+    found = (item for item in items(source) if item.what in ("profile", "cr"))
+    return [plan for item in found for plan in plans(item, settings, reader)]
+
+
+def _errors(result: Result, made: Sequence[Plan], file: str) -> Iterator[Failure]:
+    """The errors for which a profile is not rendered."""
+    errors = [one for one in result.findings if one.severity is Severity.ERROR]
+    for one in errors:
+        where = one.location
+        yield Failure(
+            where.file, where.line, where.column, one.rule, f"{file} does not render: {one.message}"
+        )
+    if not errors and any(plan.failed or plan.cr is None for plan in made):
+        yield Failure(file, 1, 1, "golden", f"{file} does not render")
+
+
+def _difference(
+    profile: Source, golden: str, there: bytes, now: str, settings: Settings, reader: Reader
+) -> Failure:
+    old, new = there.decode(errors="replace").splitlines(), now.splitlines()
+    pairs = enumerate(zip(old, new, strict=False), 1)
+    line = next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)) + 1)
+    said = "renders something else now" if old != new else "renders the same with other line breaks"
+    message = f"{profile.file} {said}; if that is right, podplan test --update writes it"
+    if all(_may_be_shown(source, settings, reader) for source in (profile, read(there, golden))):
+        return Failure(golden, line, 1, "golden", message, _diff(old, new, golden))
+    return Failure(golden, line, 1, "golden", f"{message} (no diff, for there may be a secret in it)")
+
+
+def _diff(old: Sequence[str], new: Sequence[str], golden: str) -> tuple[str, ...]:
+    lines = list(unified_diff(old, new, golden, "rendered now", lineterm="", n=1))
+    left = len(lines) - MAX_DIFF_LINES
+    return (*lines[:MAX_DIFF_LINES], *([f"... and {left} more lines"] if left > 0 else []))
+
+
+def _may_be_shown(source: Source, settings: Settings, reader: Reader) -> bool:
+    """Whether a file was understood whole, and neither it nor what it lowers to holds what looks secret."""
+    policies = tuple(policy for policy in ours() if policy.rule.code in ON_SECRETS)
+    settings = settings._replace(
+        environments="each",
+        policies=policies,
+        terms=Terms(known=policies, heed_ignores=False),
+        options=settings.options._replace(resumed=True),
+    )
+    made = _plans(source, settings, reader)
+    if source.holds_secret or source.faults or not all(plan.lowered for plan in made):
+        return False
+    found = summarised([source], made, settings, reader).with_suppressed
+    return not any(one.rule in ON_SECRETS for one in found)
+
+
+def _orphan(source: Source) -> Iterator[Failure]:
+    """What is wrong with a golden render whose profile is gone."""
+    if is_golden(source.file, alone=True) and RENDERED_FROM in source.text:
+        profile = profile_of(source.file)
+        message = f"there is no {profile} that renders this; delete it, or name it after its profile"
+        yield Failure(source.file, 1, 1, "golden", message)
+
+
+def _content(path: str) -> bytes | None:
+    """The bytes of a file below its root, None where there is none. Raises OutsideRoot and OSError."""
+    try:
+        return read_inside(root_of(path), path)
+    except FileNotFoundError:
+        return None
+
+
+def _name(data: object) -> str:
+    """The name of a profile, as far as it has one."""
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""

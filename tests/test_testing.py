@@ -1,0 +1,227 @@
+"""podplan test: the examples of a repository's own policies, and golden renders of its profiles."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podplan.lint.catalogue import ours, whole
+from podplan.provenance import Doc
+from podplan.source import read
+from podplan.testing.examples import run_examples
+from tests.command import podplan
+
+POLICY = """\
+id: ORG001
+name: team-label
+severity: error
+basis: documented
+summary: Every job says which team it belongs to.
+why: Costs are charged to teams; a job without a team is charged to everybody.
+scope: {level: cr}
+schema: {properties: {metadata: {required: [labels], properties: {labels: {required: [team]}}}}}
+message: the job has no label team
+examples:
+- name: no labels
+  verdict: bad
+  at: [/metadata]
+  message: the job has no label team
+  mended: {metadata: {labels: {team: vision}}}
+  object: &job
+    apiVersion: batch.tensorstack.dev/v1beta1
+    kind: GenericJob
+    metadata: {name: a}
+    spec:
+      replicaSpecs:
+      - {type: worker, template: {spec: {containers: [{name: main, image: "busybox:1.36"}]}}}
+- name: with a team
+  verdict: good
+  object: {<<: *job, metadata: {name: a, labels: {team: vision}}}
+"""
+PROFILE = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: resnet}
+spec:
+  job: PyTorchTrainingJob
+  image: registry.example.com/vision/train:2.3.1
+  run: [train.py]
+  replicas: 4
+  environments:
+    dev: {replicas: 1}
+    prod: {}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A repository with one policy and one profile, both with tests that pass."""
+    (tmp_path / ".git").mkdir()
+    for name, text in (("podplan.toml", 'policies = ["rules"]\n'), ("rules/own.yaml", POLICY)):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "a.yaml").write_text(PROFILE)
+    assert podplan("test", "--update", "--all", cwd=tmp_path).code == 0
+    return tmp_path
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_all_pass(folder: Path) -> None:
+    run = podplan("test", cwd=folder)
+    assert (run.code, run.err) == (0, "")
+    assert run.out == "3 tests, no failures, 1 of 1 policies tested, 1 of 1 profiles tested\n"
+
+
+def test_a_golden_is_what_render_prints(folder: Path) -> None:
+    rendered = [podplan("render", "-e", name, "jobs/a.yaml", cwd=folder).out for name in ("dev", "prod")]
+    assert (folder / "jobs" / "a.golden.yaml").read_text() == "".join(rendered)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("required: [labels], ", "", '11:3: ORG001 bad "no labels": the rule is silent'),
+        ("at: [/metadata]", "at: [/spec]", "the rule fires at /metadata, not at /spec"),
+        (
+            "  message: the job has",
+            "  message: it has",
+            'the message is "the job has no label team", not "it ',
+        ),
+        (
+            "labels: {team: vision}}}\n  object",
+            "labels: {}}}\n  object",
+            "mended, the rule fires at /metadata",
+        ),
+        ("verdict: good", "verdict: near", ""),
+        ("a, labels: {team: vision}", "b", '23:3: ORG001 good "with a team": the rule fires at /metadata'),
+        (
+            "kind: GenericJob",
+            "kind: GenericJbo",
+            "the example is broken at /kind, so its silence says nothing",
+        ),
+        ("severity: error", "severity: grave", "own.yaml:3:11: POLICY001: severity must be"),
+    ],
+)
+def test_examples_keep_their_promises(folder: Path, old: str, new: str, said: str) -> None:
+    edit(folder / "rules" / "own.yaml", old, new)
+    run = podplan("test", "rules", cwd=folder)
+    assert run.code == (1 if said else 0)
+    assert said in run.out, run.out
+
+
+def test_a_stale_golden_is_told_with_its_line_and_a_diff_and_updated(folder: Path) -> None:
+    golden = folder / "jobs" / "a.golden.yaml"
+    before = golden.read_bytes()
+    edit(folder / "jobs" / "a.yaml", "replicas: 4", "replicas: 5")
+    run = podplan("test", "jobs", cwd=folder)
+    assert run.code == 1
+    line = before.decode().splitlines().index("    replicas: 4") + 1
+    assert run.out.startswith(f"jobs/a.golden.yaml:{line}:1: golden: jobs/a.yaml renders something else now;")
+    assert "\n    -    replicas: 4\n    +    replicas: 5\n" in run.out
+    assert golden.read_bytes() == before
+    assert podplan("test", "--update", cwd=folder).out.startswith("jobs/a.golden.yaml: written\n")
+    assert "written" not in podplan("test", "--update", cwd=folder).out
+    assert podplan("test", cwd=folder).code == 0
+
+
+def test_a_diff_is_bounded(folder: Path) -> None:
+    (folder / "jobs" / "a.golden.yaml").write_text("a: 1\n" * 500)
+    out = podplan("test", "jobs", cwd=folder).out
+    assert len(out.splitlines()) <= 23
+
+
+def test_a_diff_shows_no_secret(folder: Path) -> None:
+    edit(folder / "jobs" / "a.yaml", "  replicas: 4", "  env: {HF_TOKEN: hf_abcdefghijklmnop}\n  replicas: 4")
+    assert podplan("test", "--update", cwd=folder).code == 0
+    edit(folder / "jobs" / "a.yaml", "hf_abcdefghijklmnop", "hf_qrstuvwxyzabcdef")
+    for _ in range(2):  # in the profile, and then only in the golden file
+        run = podplan("test", cwd=folder)
+        assert run.code == 1
+        assert "there may be a secret" in run.out
+        assert "hf_" not in run.out + run.err
+        (folder / "jobs" / "a.yaml").write_text(PROFILE)
+
+
+def test_a_profile_that_does_not_render_fails_and_keeps_its_golden(folder: Path) -> None:
+    before = (folder / "jobs" / "a.golden.yaml").read_bytes()
+    edit(folder / "jobs" / "a.yaml", "run: [train.py]", 'run: [train.py, "${{ params.x }}"]')
+    run = podplan("test", "--update", "jobs", cwd=folder)
+    assert run.code == 1
+    assert run.out.startswith("jobs/a.yaml:7:19: PROF009: jobs/a.yaml does not render: "), run.out
+    assert (folder / "jobs" / "a.golden.yaml").read_bytes() == before
+
+
+def test_a_golden_without_its_profile_fails(folder: Path) -> None:
+    (folder / "jobs" / "a.yaml").rename(folder / "jobs" / "b.yaml")
+    run = podplan("test", "jobs", cwd=folder)
+    assert run.code == 1
+    assert "jobs/a.golden.yaml:1:1: golden: there is no jobs/a.yaml that renders this" in run.out
+
+
+def test_goldens_are_no_second_objects(folder: Path) -> None:
+    with_it = podplan("check", "--format", "json", cwd=folder)
+    lowered = podplan("lower", "-e", "prod", ".", cwd=folder)
+    (folder / "jobs" / "a.golden.yaml").unlink()
+    assert with_it == podplan("check", "--format", "json", cwd=folder)
+    assert lowered == podplan("lower", "-e", "prod", ".", cwd=folder)
+    assert lowered.code == 0
+
+
+def test_required_tests_and_coverage(folder: Path) -> None:
+    assert podplan("test", "--require-tests", cwd=folder).code == 0
+    (folder / "jobs" / "a.golden.yaml").unlink()
+    edit(folder / "rules" / "own.yaml", "verdict: good", "verdict: near")
+    assert podplan("test", cwd=folder).code == 0
+    run = podplan("test", "--require-tests", "--coverage", cwd=folder)
+    assert run.code == 1
+    assert run.out.splitlines()[:4] == [
+        "rules/own.yaml:1:1: ORG001: the policy has no good example",
+        "jobs/a.yaml:1:1: resnet: the profile has no golden render; podplan test --update --all writes it",
+        "policy ORG001 (rules/own.yaml): 1 bad, 1 near",
+        "profile resnet (jobs/a.yaml): no golden render",
+    ]
+
+
+def test_json(folder: Path) -> None:
+    edit(folder / "jobs" / "a.yaml", "replicas: 4", "replicas: 5")
+    said: dict[str, Any] = json.loads(podplan("test", "--format", "json", "--coverage", cwd=folder).out)
+    assert (said["format"], said["tests"], said["written"]) == (1, 3, [])
+    assert [(one["file"], one["test"]) for one in said["failures"]] == [("jobs/a.golden.yaml", "golden")]
+    assert "+    replicas: 5" in said["failures"][0]["diff"]
+    assert [(one["name"], one["enough"]) for one in said["coverage"]] == [("ORG001", True), ("resnet", True)]
+
+
+def test_paths_and_where_one_stands_make_no_difference(folder: Path) -> None:
+    assert podplan("test", cwd=folder / "jobs").out == podplan("test", cwd=folder).out
+    assert podplan("test", "a.golden.yaml", cwd=folder / "jobs").out.startswith("1 test, no failures")
+
+
+def test_nothing_to_test_and_wrong_requests(folder: Path, tmp_path: Path) -> None:
+    assert podplan("test", "--isolated", "rules", cwd=folder).code == 3
+    assert podplan("test", "nowhere", cwd=folder).code == 3
+    assert podplan("test", "--all", cwd=folder).code == 2
+    (tmp_path / "podplan.toml").write_text('policies = ["nowhere"]\n')
+    assert podplan("test", cwd=folder).code == 2
+
+
+def test_our_own_policies_pass() -> None:
+    data = {one["id"]: one for one in whole()}
+    source = read(b"{}", "policy.yaml").documents[0]
+    some = [
+        policy._replace(origin=Doc(policy.file, data[policy.rule.code], source=source))
+        for policy in ours()
+        if policy.rule.code.startswith(("CR", "DIST", "PROF"))
+    ]
+    outcome = run_examples(some, (), "1.34")
+    assert outcome.ran > len(some) > 20
+    assert outcome.failures == ()
+    assert all(one.enough for one in outcome.tested)
