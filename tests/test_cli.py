@@ -609,3 +609,13 @@ def test_why_ends_at_what_somebody_wrote_not_at_the_whole_spec(folder: Path) -> 
 def test_why_names_groups_of_objects_by_their_range(folder: Path) -> None:
     run = podplan("why", "job.yaml", "Pod/nobody", cwd=folder)
     assert "there are Pod/count-worker-{0..2}" in run.err
+
+
+def test_rendered_files_alone_are_checked_themselves(folder: Path) -> None:
+    (folder / "p.yaml").write_text(PROFILE + "  resources: {limits: {cpu: 1}, requests: {cpu: 2}}\n")
+    (folder / ".git").mkdir()
+    assert podplan("render", "--fail-on", "never", "-o", "out", "p.yaml", cwd=folder).code == 0
+    for paths in (("out",), ("p.yaml",), ("p.yaml", "out")):
+        run = podplan("check", "--format", "concise", "--select", "SCHEMA", *paths, cwd=folder)
+        assert run.code == 1
+        assert run.out.count("request of cpu must be at most its limit 1, not 2") == 1

@@ -24,7 +24,7 @@ from podplan.provenance import Doc, trace
 from podplan.reading import Reader, Unread, sources
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
 from podplan.reading.files import expand, root_of
-from podplan.rendering.origin import compare, header_of
+from podplan.rendering.origin import compare, header_of, source_path
 from podplan.rules import RULES
 from podplan.source import Fault, Source
 
@@ -81,6 +81,8 @@ class Run:
         self.unlowered: set[str] = set()
         self.secret: set[str] = set()  # files of which no line is shown
         self.given_up: list[str] = []
+        self.files: set[str] = set()
+        self.rendered: list[tuple[Item, str]] = []  # with the real paths of their sources
 
 
 def check(paths: Sequence[str], settings: Settings, reader: Reader, exclude: Sequence[str] = ()) -> Result:
@@ -102,6 +104,7 @@ def check_sources(
         if isinstance(source, Unread):
             run.not_checked[source.reason] += 1
             continue
+        run.files.add(os.path.realpath(source.file))
         if source.holds_secret:
             run.secret.add(source.file)
         jobs = len(run.jobs)
@@ -111,11 +114,23 @@ def check_sources(
             run.texts[source.file] = source.text
         elif len(run.jobs) > jobs:
             run.texts_of_jobs[source.file] = source.text
+    _check_rendered(run)
     for job, seen in apply_to_set(run.silences.anywhere(), tuple(run.jobs)):
         run.findings += _set_findings(job, seen, run)
     if settings.terms.policy_texts:
         _add_policy_faults(run)
     return _result(run, folders)
+
+
+def _check_rendered(run: Run) -> None:
+    """Rendered CRs that are up to date: their source says what there is to say, where it is checked too."""
+    for item, source in run.rendered:
+        if source in run.files:
+            run.not_checked["rendered CR: its source is"] += 1
+        else:
+            said = _plan_findings(plans(item, run.settings, run.reader), run)
+            run.findings += run.silences.graded(item.doc.name, said)
+            run.texts |= {item.doc.name: item.doc.source.text} if said and item.doc.source else {}
 
 
 def _add_policy_faults(run: Run) -> None:
@@ -279,10 +294,12 @@ def _check_item(item: Item, run: Run) -> Iterator[Finding]:
         said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
         yield from run.silences.annotated(item.doc.name, [item.doc], said_of_it)
     elif item.what == "cr" and (said := header_of(item)) is not None:
-        run.not_checked["rendered CR: its source is"] += 1
         stale = compare(item, said, run.settings, run.reader)
         if stale is not None:
+            run.not_checked["rendered CR that is stale"] += 1
             yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))], 1)
+        else:
+            run.rendered.append((item, os.path.realpath(source_path(item, said))))
     else:
         yield from _plan_findings(plans(item, run.settings, run.reader), run)
 

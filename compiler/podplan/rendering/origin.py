@@ -54,6 +54,12 @@ def header_of(item: Item) -> Header | None:
     return Header(file, environment, {key: value for key, _, value in pairs})
 
 
+def source_path(item: Item, said: Header) -> str:
+    """The file that a rendered CR was made of, in the user's terms."""
+    shown = item.doc.name
+    return in_user_terms(os.path.join(root_of(shown), said.file), shown)
+
+
 def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Problem | None:
     """What is wrong with a rendered CR: its source is gone, or renders something else now."""
     now = _plan_now(item, said, settings, reader)
@@ -72,10 +78,10 @@ def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Pro
 
 def _plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Plan | str:
     """The plan that the source makes now for this CR; else a sentence."""
-    shown = item.doc.name
-    path = in_user_terms(os.path.join(root_of(shown), said.file), shown)
+    path = source_path(item, said)
     try:
-        docs = [found for found in items(reader.source(root_of(shown), path)) if found.what == "profile"]
+        source = reader.source(root_of(item.doc.name), path)
+        docs = [found for found in items(source) if found.what == "profile"]
     except (OSError, OutsideRoot):
         return f"{said.file}, which this was rendered from, is not there"
     asked = settings._replace(environments=(said.environment,) if said.environment else None, sets=said.sets)
