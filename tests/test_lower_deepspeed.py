@@ -379,3 +379,11 @@ def test_ten_thousand_workers_are_as_much_work_as_two() -> None:
 def test_words_read_back_without_a_shell_too() -> None:
     _, _, after = line(deepspeed({"run": {"python": NASTY}})).partition("hostfile=/t9k/hostfile ")
     assert shlex.split(after) == NASTY
+
+
+def test_a_volume_of_the_template_keeps_its_name() -> None:
+    spec = "{worker: {template: {spec: {containers: [{name: worker}], volumes: [{name: ssh-keys}]}}}}"
+    pod = objects(job("DeepSpeedJob", spec))["Pod", "bert-worker-0"]["spec"]
+    volumes = [volume["name"] for volume in pod["volumes"]]
+    assert volumes == ["ssh-keys", "ssh-keys-1", "job-files"]
+    assert {mount["name"] for mount in pod["containers"][0]["volumeMounts"]} == {"ssh-keys-1", "job-files"}

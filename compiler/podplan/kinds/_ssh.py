@@ -66,6 +66,18 @@ def setting(job: Job, fact: Fact, written: Cursor | None) -> Cursor | Marked:
     return default(written, fact) if written is not None else at((fact, job.spec), fact.value)
 
 
+def volume_name(job: Job, name: str) -> str:
+    """``name``, or with a number where a template has a volume of that name: the controller's is not known."""
+    written = [job.spec.get("worker"), *job.spec.get("replicaSpecs").entries()]
+    taken = {
+        volume.get("name").value
+        for role in written
+        for volume in role.get("template", "spec", "volumes").entries()
+    }
+    free = (f"{name}-{number}" if number else name for number in range(len(taken) + 1))
+    return next(candidate for candidate in free if candidate not in taken)
+
+
 def volumes(job: Job, keys_at: Cursor | Marked, *, files: bool) -> list[Marked]:
     """The volumes of a Pod: the keys that it mounts at ``keys_at``, and the files if it mounts any."""
     keys: Tree = {
@@ -80,22 +92,23 @@ def volumes(job: Job, keys_at: Cursor | Marked, *, files: bool) -> list[Marked]:
     if keys_at.value == facts.SSH_MOUNT_PATH.value:
         mode = job.options.fact(facts.SSH_MODE)
         keys["defaultMode"] = at((mode, job.spec), mode.value)
-    mounted = [at((job.spec, facts.SSH_SECRET), {"name": KEYS, "secret": keys})]
+    mounted = [at((job.spec, facts.SSH_SECRET), {"name": volume_name(job, KEYS), "secret": keys})]
     if files:
-        volume = {"name": FILES, "configMap": {"name": _config_map_name(job)}}
+        volume = {"name": volume_name(job, FILES), "configMap": {"name": _config_map_name(job)}}
         mounted.append(at((job.spec, facts.JOB_FILES), volume))
     return mounted
 
 
 def keys_mount(job: Job, keys_at: Cursor | Marked) -> Marked:
     """The mount of the keys."""
-    return at((job.spec, facts.SSH_SECRET), {"name": KEYS, "mountPath": keys_at})
+    return at((job.spec, facts.SSH_SECRET), {"name": volume_name(job, KEYS), "mountPath": keys_at})
 
 
 def file_mount(job: Job, key: str, path: Fact) -> Marked:
     """The mount of one file of the ConfigMap at the path that a fact gives."""
     path = job.options.fact(path)
-    return at((path, job.spec), {"name": FILES, "mountPath": path.value, "subPath": key})
+    mount = {"name": volume_name(job, FILES), "mountPath": path.value, "subPath": key}
+    return at((path, job.spec), mount)
 
 
 def sshd(job: Job, container: Cursor, path: Cursor | Marked) -> Marked:
