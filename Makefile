@@ -47,7 +47,7 @@ wheel-test:       ## the same tests against the installed wheel, with compiler/ 
 	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests
 
 corpus: $(STAMP)  ## docs/corpus.md against the manifests in CORPUS, where they are at hand
-	$(BIN)/python tests/corpus.py $(CORPUS)
+	$(BIN)/python -m tests.corpus $(CORPUS)
 
 clean:            ## remove what the other targets made
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
