@@ -67,7 +67,7 @@ def setting(job: Job, fact: Fact, written: Cursor | None) -> Cursor | Marked:
 
 
 def volume_name(job: Job, name: str) -> str:
-    """``name``, or with a number where a template has a volume of that name: the controller's is not known."""
+    """``name``, or with a number where a template uses it: the controller's own name is not known."""
     written = [job.spec.get("worker"), *job.spec.get("replicaSpecs").entries()]
     taken = {
         volume.get("name").value
