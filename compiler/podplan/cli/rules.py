@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import click
 
+from podplan.cli.exits import NOTHING
 from podplan.cli.output import write
 from podplan.lint.catalogue import ours, whole
 from podplan.rules import RULES
@@ -24,11 +26,13 @@ def command(format_: str, export: str | None) -> int:
         from podplan.emit import emit
         from podplan.lint.vap_export import export_vap, why_not
 
-        for policy in ours():
-            reason = why_not(policy)
-            if reason:
-                click.echo(f"{policy.rule.code} is not exported: {reason}", err=True)
-        write(emit(export_vap(ours())))
+        reasons = Counter(reason for reason in map(why_not, ours()) if reason)
+        for reason, number in reasons.items():
+            click.echo(f"not exported: {number} rules ({reason})", err=True)
+        exported = export_vap(ours())
+        if not exported:
+            return NOTHING
+        write(emit(exported))
     elif format_ == "json":
         write(json.dumps({"format": 1, "rules": _all()}, indent=2, ensure_ascii=False) + "\n")
     elif format_ == "md":
