@@ -108,6 +108,11 @@ def test_a_golden_is_what_render_prints(folder: Path) -> None:
             "kind: GenericJbo",
             "the example is broken at /kind, so its silence says nothing",
         ),
+        (
+            "apiVersion: batch.tensorstack.dev/v1beta1\n    kind: GenericJob",
+            "apiVersion: podplan/v1\n    kind: JobProfile",
+            "the example is broken at ",
+        ),
         ("severity: error", "severity: grave", "own.yaml:3:11: POLICY001: severity must be"),
     ],
 )
@@ -134,9 +139,10 @@ def test_a_stale_golden_is_told_with_its_line_and_a_diff_and_updated(folder: Pat
 
 
 def test_a_diff_is_bounded(folder: Path) -> None:
-    (folder / "jobs" / "a.golden.yaml").write_text("a: 1\n" * 500)
-    out = podplan("test", "jobs", cwd=folder).out
-    assert len(out.splitlines()) <= 23
+    (folder / "jobs" / "a.golden.yaml").write_text("".join(f"# {number}\n" for number in range(500)))
+    lines = podplan("test", "jobs", cwd=folder).out.splitlines()
+    assert len(lines) == 1 + 20 + 1 + 1
+    assert lines[-2].endswith("more lines")
 
 
 def test_a_diff_shows_no_secret(folder: Path) -> None:
@@ -211,6 +217,16 @@ def test_nothing_to_test_and_wrong_requests(folder: Path, tmp_path: Path) -> Non
     assert podplan("test", "--all", cwd=folder).code == 2
     (tmp_path / "podplan.toml").write_text('policies = ["nowhere"]\n')
     assert podplan("test", cwd=folder).code == 2
+
+
+def test_an_example_beyond_the_bounds_fails() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(200):
+        deep = {"a": deep}
+    data = {"examples": [{"name": "deep", "verdict": "good", "object": deep}]}
+    origin = Doc("own.yaml", data, source=read(b"{}", "own.yaml").documents[0])
+    outcome = run_examples([ours()[0]._replace(origin=origin)], (), "1.34")
+    assert [one.message for one in outcome.failures if "the example cannot be checked: " in one.message]
 
 
 def test_our_own_policies_pass() -> None:

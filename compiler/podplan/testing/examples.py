@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from errno import ENOENT
 from typing import Any
 
 from podplan import kubernetes
 from podplan.check import check_sources
 from podplan.emit import emit
 from podplan.findings import Finding, Problem, Severity, pointer
+from podplan.limits import BoundExceeded
 from podplan.lint.policy import Policy
 from podplan.pipeline import Settings
 from podplan.provenance import Doc
 from podplan.reading import Reader
+from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source, read
 from podplan.testing import Failure, Outcome, Tested
@@ -47,7 +50,10 @@ def findings(
     given = inventory(example["inventory"]) if "inventory" in example else None
     reader = GivenFiles(given, example.get("files", {}))
     settings = Settings(k8s_version=version, policies=tuple(policies))
-    return check_sources([source], settings, reader).findings
+    result = check_sources([source], settings, reader)
+    if result.given_up:
+        raise BoundExceeded("; ".join(result.given_up))
+    return result.findings
 
 
 class GivenFiles(Reader):
@@ -63,7 +69,7 @@ class GivenFiles(Reader):
 
     def source(self, _root: str, path: str) -> Source:
         if path not in self.files:
-            raise FileNotFoundError(path)
+            raise FileNotFoundError(ENOENT, "it is not among the files of the example", path)
         return read(emit([self.files[path]]).encode(), path)
 
 
@@ -107,10 +113,13 @@ def merged(data: Any, patch: Any) -> Any:
 def _failures(
     policy: Policy, doc: Doc, index: int, example: Mapping[str, Any], version: str
 ) -> list[Failure]:
-    said = list(_broken_promises(policy.rule.code, example, findings(example, (policy,), version)))
-    if "mended" in example:
-        now = findings(mended(example), (policy,), version)
-        said += (f"mended, {message}" for message in _noise(policy.rule.code, example, now))
+    try:
+        said = list(_broken_promises(policy.rule.code, example, findings(example, (policy,), version)))
+        if "mended" in example:
+            now = findings(mended(example), (policy,), version)
+            said += (f"mended, {message}" for message in _noise(policy.rule.code, example, now))
+    except (RequestError, BoundExceeded) as error:
+        said = [f"the example cannot be checked: {error}"]
     test = f'{policy.rule.code} {example["verdict"]} "{example["name"]}"'
     return [_failure(doc, Problem("", message, ("examples", index)), test) for message in said]
 
