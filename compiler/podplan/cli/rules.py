@@ -24,9 +24,11 @@ def command(format_: str, export: str | None) -> int:
     """
     if export:
         from podplan.emit import emit
-        from podplan.lint.vap_export import export_vap, why_not
+        from podplan.lint.vap_export import export_vap, for_admission, why_not
 
-        reasons = Counter(reason for reason in map(why_not, ours()) if reason)
+        reasons = Counter(
+            reason for reason in (why_not(for_admission(policy)) for policy in ours()) if reason
+        )
         for reason, number in reasons.items():
             click.echo(f"not exported: {number} rules ({reason})", err=True)
         exported = export_vap(ours())

@@ -24,7 +24,8 @@ class Scope(NamedTuple):
 class Policy(NamedTuple):
     """A rule and how it is decided: ``evaluator`` is check, schema or cel, ``body`` what belongs to it.
 
-    ``origin`` is the document of a policy that does not come with podplan.
+    ``origin`` is the document of a policy that does not come with podplan. ``admission`` is the same demand
+    in CEL, for the API server.
     """
 
     rule: Rule
@@ -39,6 +40,7 @@ class Policy(NamedTuple):
     needs: tuple[str, ...]
     file: str
     origin: Doc | None = None
+    admission: Mapping[str, Any] | None = None
 
 
 class PolicyError(Exception):
@@ -66,6 +68,7 @@ def policy(data: Mapping[str, Any], file: str) -> Policy:
         data.get("preview", False),
         tuple(data.get("needs", ())),
         file,
+        admission=data.get("admission"),
     )
 
 

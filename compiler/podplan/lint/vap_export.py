@@ -8,7 +8,7 @@ from typing import Any
 from podplan.cel.text import variables_in, with_name
 from podplan.findings import Severity
 from podplan.lint.admitted import RESOURCES, Resource
-from podplan.lint.policy import Policy, filled
+from podplan.lint.policy import Policy, Scope, filled
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 _ACTIONS = {Severity.ERROR: "Deny", Severity.WARNING: "Warn", Severity.INFO: "Audit"}
@@ -18,10 +18,20 @@ _LISTS = {"all": ("containers",), "init": ("initContainers",), "every": ("initCo
 def export_vap(policies: Iterable[Policy]) -> list[dict[str, Any]]:
     """A ValidatingAdmissionPolicy and its binding for each policy that ``why_not`` has nothing against."""
     exported: list[dict[str, Any]] = []
-    for policy in policies:
+    for policy in map(for_admission, policies):
         if not why_not(policy):
             exported += (_policy(policy), _binding(policy))
     return exported
+
+
+def for_admission(policy: Policy) -> Policy:
+    """The policy as the API server can demand it: by its expressions for admission, where it has them."""
+    if policy.admission is None:
+        return policy
+    scope = Scope(policy.admission["level"], frozenset(policy.admission.get("kinds", ())), "")
+    return policy._replace(
+        scope=scope, evaluator="cel", body=policy.admission, params={}, message="{message}"
+    )
 
 
 def why_not(policy: Policy) -> str:
