@@ -27,6 +27,7 @@ def test_form(code: str) -> None:
     data = POLICIES[code]
     assert check_against("Policy", data) == []
     assert {example["verdict"] for example in data["examples"]} >= {"bad", "good", "near"}
+    assert [e["name"] for e in data["examples"] if e["verdict"] == "bad" and "mended" not in e] == []
     assert data["severity"] != "error" or data["basis"] == "documented", "an error rests on documented facts"
     if "check" in data:
         checks.check(data["check"])
