@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import unicodedata
@@ -172,7 +173,10 @@ def test_the_tricky_strings_are_written_as_kubectl_has_read_them() -> None:
     assert emit_document(CONFIG_MAP) == READ_BY_KUBECTL
 
 
-if KUBECTL := shutil.which("kubectl"):
+KUBECTL = shutil.which("kubectl")
+
+# .ci/run installs kubectl and demands it: there, a missing one is a failure and not one test less.
+if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
 
     def test_kubectl_reads_the_tricky_strings() -> None:
         done = subprocess.run(
