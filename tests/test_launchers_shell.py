@@ -18,7 +18,6 @@ from podplan.launchers.words import MAX_ARGUMENT
 BASH = shutil.which("bash")
 VARIABLES = {"HOME": "/root", "A": "one", "B": "two  words ", "E": "", "Q": '"it\'s"', "G": "a{b,c}"}
 LOCALE = {"LC_ALL": "C.UTF-8"}
-needs_bash = pytest.mark.skipif(BASH is None, reason="there is no bash to ask")
 
 
 def in_bash(text: str, where: Path) -> list[str] | None:
@@ -68,7 +67,6 @@ LINES = [
 ]
 
 
-@needs_bash
 @pytest.mark.parametrize("line", LINES)
 def test_words_are_those_of_bash(line: str, tmp_path: Path) -> None:
     mine = resplit(line, VARIABLES | {"1": ""})
@@ -87,7 +85,6 @@ REFERENCES = st.sampled_from(
 )
 
 
-@needs_bash
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.one_of(SAFE, REFERENCES), max_size=5).map("".join))
 def test_any_words_are_those_of_bash(line: str) -> None:
@@ -168,7 +165,6 @@ def test_commands_are_found(text: str, expected: list[tuple[str, bool]]) -> None
     assert commands(text) == expected
 
 
-@needs_bash
 @pytest.mark.parametrize("text", [text for text, _ in SCRIPTS])
 def test_bash_can_read_them_too(text: str) -> None:
     assert BASH is not None
