@@ -29,9 +29,14 @@ def locate(doc: Doc, path: Path, on_key: bool = False) -> Source:
 
 
 def _location(doc: Doc, path: Path, on_key: bool) -> Location:
+    """The place of a value; of a block below its key, the key: that is where something is missing or too much."""
     source = doc.source
     assert source is not None
     span = source.span(path, on_key=on_key)
+    if not on_key:
+        key = source.heading(path)
+        if key is not None and key.line < span.line:
+            span = key
     return Location(source.file, span.line, span.column, span.end_line, span.end_column, path)
 
 

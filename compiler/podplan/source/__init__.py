@@ -150,16 +150,29 @@ class Document:
         what is below it stands where its anchor is. A block ends with its last value, without the
         blank lines and comments that may follow.
         """
+        here, whole = self._nearest(path)
+        return (on_key and whole and self._key(here)) or self._lines.span(
+            *offsets(here.start, here.end, self._base, self.text)
+        )
+
+    def heading(self, path: Path) -> Span | None:
+        """Where the key of the value at ``path``, or of its nearest ancestor that is written, stands, if it has one."""
+        return self._key(self._nearest(path)[0])
+
+    def _nearest(self, path: Path) -> tuple[Entry, bool]:
+        """What is written at ``path``, or the nearest ancestor that is, and whether it is the whole path."""
         here = Entry(None, None, self._place, self._place_end)
         for step in path:
             below = entry(here.start, step, self._tables)
             if below is None:
-                on_key = False
-                break
+                return here, False
             here = below
-        if on_key and here.key_start is not None:
-            return self._lines.span(here.key_start.index + self._base, here.key_end.index + self._base)
-        return self._lines.span(*offsets(here.start, here.end, self._base, self.text))
+        return here, True
+
+    def _key(self, here: Entry) -> Span | None:
+        if here.key_start is None:
+            return None
+        return self._lines.span(here.key_start.index + self._base, here.key_end.index + self._base)
 
 
 def read(content: bytes, file: str) -> Source:
