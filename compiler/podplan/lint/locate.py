@@ -29,7 +29,7 @@ def locate(doc: Doc, path: Path, on_key: bool = False) -> Source:
 
 
 def _location(doc: Doc, path: Path, on_key: bool) -> Location:
-    """The place of a value; of a block below its key, the key: that is where something is missing or too much."""
+    """The place of a value; of a block below its key, the key: there something is missing or too much."""
     source = doc.source
     assert source is not None
     span = source.span(path, on_key=on_key)

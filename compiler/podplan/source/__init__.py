@@ -156,7 +156,7 @@ class Document:
         )
 
     def heading(self, path: Path) -> Span | None:
-        """Where the key of the value at ``path``, or of its nearest ancestor that is written, stands, if it has one."""
+        """The key of the value at ``path``, or of the nearest ancestor that is written; None if it has none."""
         return self._key(self._nearest(path)[0])
 
     def _nearest(self, path: Path) -> tuple[Entry, bool]:
