@@ -156,7 +156,7 @@ class Document:
         )
 
     def heading(self, path: Path) -> Span | None:
-        """The key of the value at ``path``, or of the nearest ancestor that is written; None if it has none."""
+        """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
         return self._key(self._nearest(path)[0])
 
     def _nearest(self, path: Path) -> tuple[Entry, bool]:
