@@ -66,7 +66,7 @@ CHECKS: dict[str, str] = {
     "moving-tag": "images",
     "always-pulled": "images",
     "no-digest": "images",
-    "static-ranks-restarted": "restarts",
+    "retries-for-one-failure": "restarts",
     "template-restart-policy": "restarts",
     "colossalai-restart": "restarts",
     "torchrun-never": "restarts",

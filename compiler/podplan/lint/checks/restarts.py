@@ -10,22 +10,39 @@ from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._jobs import mode, pods, roles, spec_of, training_pods, written
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.checks._jobs import mode, pods, roles, spec_of, written
+from podplan.lint.subject import Hit, Job, Subject
 
 
-def static_ranks_restarted(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Replicas with fixed ranks that are restarted one by one. Values: ``policy``, ``pods``."""
+def retries_for_one_failure(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Fewer retries than one failure takes where all ranks fall together.
+
+    Values: ``pods``, ``restarted``, ``retries``, ``said``.
+    """
     job, spec = subject.job, spec_of(subject.job)
-    number = pods(job)
-    if number < 2 or mapping(spec, "torchrunConfig").get("enabled") is True or mode(job, "debug"):
+    asking = [role for role in roles(job) if role.data.get("restartPolicy") in ("OnFailure", "Always")]
+    if not asking or by_torchrun(job) or mode(job, "debug"):
         return
-    if mapping(spec, "runPolicy").get("backoffLimit") == 0:
-        return
-    for role in roles(job):
-        policy = role.data.get("restartPolicy")
-        if isinstance(policy, str) and policy != "Never":
-            yield Hit((*role.path, "restartPolicy"), {"policy": policy, "pods": number})
+    types = {role.type for role in asking}
+    restarted = sum(group.replicas for group in job.pods if group.role in types)
+    retries, said = shared(spec, params["default"])
+    if restarted > 1 and 0 < retries < restarted:
+        asked: Path = (*asking[0].path, "restartPolicy")
+        limit: Path = ("spec", "runPolicy", "backoffLimit")
+        related = [(subject.doc, asked, "the replicas that are restarted")]
+        values = {"pods": pods(job), "restarted": restarted, "retries": retries, "said": said}
+        yield Hit(asked, values) if said else Hit(limit, values, related=related)
+
+
+def by_torchrun(job: Job) -> bool:
+    """Whether the controller starts a PyTorchTrainingJob by torchrun."""
+    return mapping(spec_of(job), "torchrunConfig").get("enabled") is True
+
+
+def shared(spec: Mapping[str, Any], default: int) -> tuple[int, str]:
+    """The retries that all replicas share, and what to say of them where nobody wrote them."""
+    limit = mapping(spec, "runPolicy").get("backoffLimit")
+    return (limit, "") if isinstance(limit, int) else (default, ", the default of backoffLimit")
 
 
 def template_restart_policy(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -59,13 +76,10 @@ def torchrun_never(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
 
 
 def shared_retries(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Fewer retries than replicas that fail together. Values: ``retries``, ``said``, ``pods``."""
-    job = subject.job
-    number = sum(group.replicas for group in training_pods(job))
+    """Fewer retries than Pods of torchrun that fail together. Values: ``retries``, ``said``, ``pods``."""
+    job, number = subject.job, pods(subject.job)
     policies = {role.data.get("restartPolicy", "OnFailure") for role in roles(job)}
-    limit = mapping(spec_of(job), "runPolicy").get("backoffLimit")
-    retries = limit if isinstance(limit, int) else params["default"]
-    if number > 1 and policies - {"Never"} and 0 < retries < number and not mode(job, "debug"):
+    retries, said = shared(spec_of(job), params["default"])
+    if by_torchrun(job) and policies - {"Never"} and 0 < retries < number and not mode(job, "debug"):
         at = written(subject.data, "spec", "runPolicy", "backoffLimit")
-        said = "" if limit is not None else ", the default,"
         yield Hit(at, {"retries": retries, "said": said, "pods": number})
