@@ -10,8 +10,13 @@ from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._jobs import mode, pods, roles, spec_of, written
+from podplan.lint.checks._jobs import kind_of, mode, pods, roles, spec_of, written
 from podplan.lint.subject import Hit, Job, Subject
+
+INSTEAD = {
+    "ColossalAIJob": "leave it out: a ColossalAIJob restarts no Pod",
+    "GenericJob": "write restartPolicy: {policy: POLICY, limit: 3} beside the template instead",
+}
 
 
 def retries_for_one_failure(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -46,12 +51,14 @@ def shared(spec: Mapping[str, Any], default: int) -> tuple[int, str]:
 
 
 def template_restart_policy(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """A restartPolicy inside the Pod template, which becomes Never. Values: ``policy``."""
+    """A restartPolicy inside the Pod template. Values: ``policy``, ``kind``, and ``instead`` of it."""
+    kind = kind_of(subject.job)
     for role in roles(subject.job):
         policy = mapping(mapping(role.data, "template"), "spec").get("restartPolicy")
         if isinstance(policy, str) and policy != "Never":
             at: Path = (*role.path, "template", "spec", "restartPolicy")
-            yield Hit(at, {"policy": policy})
+            instead = INSTEAD.get(kind, "").replace("POLICY", policy)
+            yield Hit(at, {"policy": policy, "kind": kind, "instead": instead})
 
 
 def colossalai_restart(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
