@@ -1,0 +1,104 @@
+"""What a case is: a folder with a CR, and case.yaml, which says what happens when its Pods run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from podplan.testing.examples import merged
+
+CASES = Path(__file__).parent / "cases"
+LONGEST = 180
+
+
+class Expectation(NamedTuple):
+    """What must be so at the end; a part that is not given is not looked at."""
+
+    exit: int | str | Mapping[str, int | str | None] | None = None
+    world: int | None = None
+    log: Mapping[str, list[str]] = {}
+    lines: Mapping[str, int] = {}
+    restarts: Mapping[str, int] = {}
+    phase: str | None = None
+
+
+class Run(NamedTuple):
+    """One job of a case: its CR and what is done with its Pods."""
+
+    name: str
+    cr: Mapping[str, Any]
+    seconds: float
+    until: tuple[str, ...]
+    absent: tuple[str, ...]
+    late: Mapping[str, float]
+    exec: tuple[Mapping[str, Any], ...]
+    options: tuple[str, ...]
+    finds: tuple[str, ...]
+    silent: tuple[str, ...]
+    expect: Expectation
+
+
+class Case(NamedTuple):
+    """A case: the sentence that it proves, and the jobs that prove it."""
+
+    name: str
+    folder: Path
+    proves: str
+    needs: tuple[str, ...]
+    short: bool
+    policy: str | None
+    claim: str | None
+    runs: tuple[Run, ...]
+
+
+def cases(pattern: str = "") -> Iterator[Case]:
+    """All cases whose name has the pattern in it, by name."""
+    for path in sorted(CASES.glob("*/*/case.yaml")):
+        case = read(path.parent)
+        if pattern in case.name:
+            yield case
+
+
+def read(folder: Path) -> Case:
+    """The case of a folder. Raises KeyError or TypeError where its form is not that of README.md."""
+    data = yaml.safe_load((folder / "case.yaml").read_text())
+    policy = data.pop("policy", None)
+    case = Case(
+        f"{folder.parent.name}/{folder.name}",
+        folder,
+        data.pop("proves"),
+        tuple(data.pop("needs", ())),
+        data.pop("short", False),
+        policy,
+        data.pop("claim", None),
+        (),
+    )
+    runs = data.pop("runs", None) or [{}]
+    return case._replace(runs=tuple(_run(folder, policy, data | run) for run in runs))
+
+
+def _run(folder: Path, policy: str | None, data: Mapping[str, Any]) -> Run:
+    data = dict(data)
+    name = data.pop("name", "")
+    cr = yaml.safe_load((folder / data.pop("cr", "cr.yaml")).read_text())
+    verdict = {"bad": "finds", "mended": "silent"}.get(name)
+    rules = {"finds": (), "silent": ()} | ({verdict: (policy,)} if policy and verdict else {})
+    run = Run(
+        name,
+        merged(cr, data.pop("patch", {})),
+        data.pop("seconds"),
+        tuple(data.pop("until", ())),
+        tuple(data.pop("absent", ())),
+        data.pop("late", {}),
+        tuple(data.pop("exec", ())),
+        tuple(data.pop("options", ())),
+        tuple(data.pop("finds", rules["finds"])),
+        tuple(data.pop("silent", rules["silent"])),
+        Expectation(**data.pop("expect")),
+    )
+    if data or run.seconds > LONGEST:
+        raise KeyError(f"{folder}: {', '.join(data) or 'too long'}")
+    return run

@@ -1,0 +1,153 @@
+"""One job from CR to exit codes: podplan lowers it, the node runs it, and nothing of it is left behind."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from tests.conformance.cases import Case, Run
+
+TOP = Path(__file__).parents[2]
+PROGRAMS = Path(__file__).parent / "programs"
+# What the node may take beyond the time of its job: to put together roots, and to write down what it saw.
+GRACE = 20.0
+
+
+class Python(NamedTuple):
+    """The interpreter of the image: its folder of programs, and the folders that it is made of."""
+
+    path: str
+    kept: tuple[str, ...]
+
+
+class Outcome(NamedTuple):
+    """What became of a job: Pods by name with phase, exit codes and restarts; logs by name of the file."""
+
+    pods: Mapping[str, Mapping[str, Any]]
+    past: list[Mapping[str, Any]]
+    execs: list[int | None]
+    logs: Mapping[str, str]
+    seconds: float
+    trouble: str
+    phase: str | None
+
+
+def interpreter(executable: Path) -> Python:
+    """The interpreter at this path, with the folders that it needs in every container."""
+    ask = "import sys; print(sys.prefix); print(sys.base_prefix)"
+    prefix, base = subprocess.check_output([executable, "-c", ask], text=True).split()
+    return Python(str(executable.parent), tuple(sorted({prefix, base} - {"/", "/usr", "/usr/local"})))
+
+
+def run(case: Case, job: Run, python: Python) -> Outcome:
+    """Run one job of a case to its end, or as long as it says; then end all of it."""
+    with tempfile.TemporaryDirectory(prefix="conformance-") as name:
+        folder = Path(name)
+        for part in ("logs", "memory"):
+            (folder / part).mkdir()
+        (folder / "cr.yaml").write_text(yaml.safe_dump(job.cr, sort_keys=False))
+        extra = case.folder / "objects.yaml"
+        objects = [
+            *_lowered(folder / "cr.yaml", job),
+            *(_documents(extra.read_text()) if extra.exists() else ()),
+        ]
+        plan = {
+            "cr": job.cr,
+            "objects": [*_with_keys(objects, folder)],
+            "workspace": [str(case.folder), str(PROGRAMS)],
+            "kept": python.kept,
+            "path": python.path,
+            "seconds": job.seconds,
+            "until": job.until,
+            "absent": job.absent,
+            "late": job.late,
+            "exec": job.exec,
+        }
+        (folder / "plan.json").write_text(json.dumps(plan))
+        said = _node(folder, job.seconds + GRACE)
+        logs = {path.name.removesuffix(".log"): _text(path) for path in sorted((folder / "logs").iterdir())}
+        try:
+            result = json.loads((folder / "result.json").read_text())
+        except FileNotFoundError:
+            return Outcome(
+                {}, [], [], logs, job.seconds, f"the node ended without a result: {said[-2000:]}", None
+            )
+        return Outcome(logs=logs, phase=None, **result)
+
+
+def podplan(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    """``podplan words``, as a user runs it."""
+    return subprocess.run(
+        [sys.executable, "-m", "podplan", *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def _lowered(cr: Path, job: Run) -> list[dict[str, Any]]:
+    done = podplan("lower", "--isolated", *job.options, cr)
+    if done.returncode:
+        raise ValueError(f"podplan lower: {done.stderr}{done.stdout}")
+    return _documents(done.stdout)
+
+
+def _documents(text: str) -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(text) if document]
+
+
+def _with_keys(objects: list[dict[str, Any]], folder: Path) -> Iterator[dict[str, Any]]:
+    """The objects, with a key pair made for this run where podplan writes a placeholder."""
+    for one in objects:
+        if one.get("type") == "kubernetes.io/ssh-auth":
+            key = folder / "key"
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True, timeout=20)
+            pair = {"ssh-privatekey": key, "ssh-publickey": key.with_suffix(".pub")}
+            coded = {name: base64.b64encode(path.read_bytes()).decode() for name, path in pair.items()}
+            one = {**one, "data": {**one["data"], **coded}}
+        yield one
+
+
+def _node(folder: Path, seconds: float) -> str:
+    """Run the node in namespaces that end with it; returns what it said."""
+    # When this process ends, whatever ends it, the kernel kills the node and all below it.
+    words = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--net", "--pid", "--ipc", "--uts"]
+    words += [
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        sys.executable,
+        "-m",
+        "tests.conformance.node",
+        str(folder),
+    ]
+    with _ended(
+        subprocess.Popen(words, cwd=TOP, stdout=-1, stderr=-2, text=True, start_new_session=True)
+    ) as node:
+        try:
+            return str(node.communicate(timeout=seconds)[0])
+        except subprocess.TimeoutExpired:
+            return f"it did not end within {seconds:g} s"
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")

@@ -1,0 +1,42 @@
+"""What the controller does with a Pod that ended, as far as a run needs it: make it anew, or not.
+
+Written apart from podplan's own, which it is to prove. Source: t9k-semantics §1.3, §1.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+RETRYABLE = (130, 137, 138, 143)
+BACKOFF_LIMIT = 3
+
+
+def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, int]) -> bool:
+    """Whether a Pod of the role whose container ended with ``code`` is made anew.
+
+    ``before`` counts the restarts so far, by role. Kinds whose policy is a text share a limit among all their
+    Pods; those whose policy is an object have one for each role.
+    """
+    spec = cr["spec"]
+    policy = next((one for one in _replicas(spec) if one.get("type", "worker") == role), {}).get(
+        "restartPolicy"
+    )
+    if isinstance(policy, Mapping):
+        limit, used = policy.get("limit", 0), before.get(role, 0)
+        policy = policy.get("policy", "OnFailure")
+    else:
+        limit = spec.get("runPolicy", {}).get("backoffLimit", BACKOFF_LIMIT)
+        used = sum(before.values())
+        policy = policy or "OnFailure"
+    again = {
+        "Always": True,
+        "OnFailure": code != 0,
+        "Never": False,
+        "ExitCode": code in RETRYABLE,
+    }
+    return again[policy] and used < limit
+
+
+def _replicas(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*spec.get("replicaSpecs", ()), *([spec["worker"]] if "worker" in spec else ())]

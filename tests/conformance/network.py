@@ -1,0 +1,83 @@
+"""The network of a job: a bridge, a network namespace with an address for each Pod, and who is called what.
+
+Everything lies in namespaces of the node's own, so nothing of it reaches the machine's
+network or outlives the run.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+BRIDGE = "pods"
+GATEWAY = "10.244.0.1"
+
+
+def address(number: int) -> str:
+    """The address of the Pod that is the ``number``-th to start, from 0."""
+    high, low = divmod(number + 2, 250)
+    return f"10.244.{high}.{low + 1}"
+
+
+def bridge() -> None:
+    """Make the bridge that all Pods are on."""
+    _ip("link", "set", "lo", "up")
+    _ip("link", "add", BRIDGE, "type", "bridge")
+    _ip("addr", "add", f"{GATEWAY}/16", "dev", BRIDGE)
+    _ip("link", "set", BRIDGE, "up")
+
+
+def sandbox(number: int) -> str:
+    """Make the network namespace of a Pod, and return its path."""
+    name, outside = f"pod{number}", f"veth{number}"
+    _ip("netns", "add", name)
+    _ip("link", "add", outside, "type", "veth", "peer", "name", "eth0", "netns", name)
+    _ip("link", "set", outside, "master", BRIDGE, "up")
+    _ip("-n", name, "addr", "add", f"{address(number)}/16", "dev", "eth0")
+    _ip("-n", name, "link", "set", "eth0", "up")
+    _ip("-n", name, "link", "set", "lo", "up")
+    return f"/run/netns/{name}"
+
+
+def hosts(
+    pod: Mapping[str, Any],
+    own: str,
+    services: Iterable[Mapping[str, Any]],
+    ready: Mapping[str, str],
+    pods: Any,
+) -> str:
+    """The hosts file of a Pod: its own line, as the kubelet writes it, and what the cluster's DNS answers.
+
+    ``ready`` has the addresses of the Pods that a headless Service would give out, by name of the Pod.
+    """
+    lines = ["127.0.0.1 localhost", f"{own} {hostname(pod)}"]
+    for service in services:
+        name, namespace = service["metadata"]["name"], service["metadata"].get("namespace", "default")
+        names = [
+            name,
+            f"{name}.{namespace}",
+            f"{name}.{namespace}.svc",
+            f"{name}.{namespace}.svc.cluster.local",
+        ]
+        lines += [
+            f"{ready[one['metadata']['name']]} {' '.join(names)}"
+            for one in pods
+            if one["metadata"]["name"] in ready and selects(service, one)
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def hostname(pod: Mapping[str, Any]) -> str:
+    """What the Pod calls itself."""
+    return str(pod["spec"].get("hostname") or pod["metadata"]["name"])
+
+
+def selects(service: Mapping[str, Any], pod: Mapping[str, Any]) -> bool:
+    """Whether the Pod has all labels that the Service asks for."""
+    wanted = service["spec"].get("selector") or {}
+    return bool(wanted) and wanted.items() <= pod["metadata"].get("labels", {}).items()
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, timeout=10)

@@ -1,0 +1,142 @@
+"""The node: runs the Pods of one job inside namespaces of its own, and ends with all of them.
+
+``python -m tests.conformance.node FOLDER`` is started by cluster.py as the first process of a PID namespace:
+when it ends, however it ends, the kernel ends whatever runs below it and takes the mounts and networks away.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.conformance import controller, network, volumes
+from tests.conformance.kubelet import Node, Pod
+
+TICK = 0.05
+
+
+def main(folder: Path) -> None:
+    """Run the plan in ``folder``/plan.json; leave logs, and what became of the Pods in result.json."""
+    plan = json.loads((folder / "plan.json").read_text())
+    memory = folder / "memory"
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(memory)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
+    network.bridge()
+    job = Job(plan, folder, memory)
+    try:
+        job.run()
+    except volumes.Unsupported as why:
+        job.trouble = f"cannot run {why}"
+    (folder / "result.json").write_text(json.dumps(job.result()))
+
+
+class Job:
+    """The Pods of a job, and the part of the controller that looks after them while they run."""
+
+    def __init__(self, plan: Mapping[str, Any], folder: Path, memory: Path) -> None:
+        self.plan = plan
+        self.specs = {one["metadata"]["name"]: one for one in plan["objects"] if one["kind"] == "Pod"}
+        self.services = [one for one in plan["objects"] if one["kind"] == "Service"]
+        image = volumes.Image(plan["workspace"], plan["kept"])
+        self.logs = folder / "logs"
+        self.node = Node(plan["objects"], image, plan["path"], self.logs, memory)
+        self.due = {name: plan["late"].get(name, 0.0) for name in self.specs if name not in plan["absent"]}
+        self.pods: dict[str, Pod] = {}
+        self.past: list[dict[str, Any]] = []
+        self.again: dict[str, int] = {}
+        self.execs: list[subprocess.Popen[bytes]] | None = None
+        self.numbers = iter(range(10_000))
+        self.begin = time.monotonic()
+        self.trouble = ""
+
+    def run(self) -> None:
+        """Go on until the job is over or its time is up."""
+        while not self.over() and self.elapsed() < self.plan["seconds"]:
+            for name in [name for name, when in self.due.items() if when <= self.elapsed()]:
+                del self.due[name]
+                self.pods[name] = Pod(self.specs[name], next(self.numbers), self.attempts(name), self.node)
+            for pod in self.pods.values():
+                pod.step()
+            self.names()
+            self.exec()
+            self.restart()
+            time.sleep(TICK)
+
+    def elapsed(self) -> float:
+        """Seconds since the job began."""
+        return time.monotonic() - self.begin
+
+    def attempts(self, name: str) -> int:
+        """How often the Pod was made anew."""
+        return sum(one["name"] == name for one in self.past)
+
+    def names(self) -> None:
+        """Tell all Pods the addresses of those that run."""
+        ready = {name: pod.address for name, pod in self.pods.items() if pod.ready()}
+        for name, pod in self.pods.items():
+            specs = self.specs.values()
+            pod.know(network.hosts(self.specs[name], pod.address, self.services, ready, specs))
+
+    def exec(self) -> None:
+        """Once all Pods run, run the commands of the case in them."""
+        if self.execs is None and not self.due and all(pod.ready() for pod in self.pods.values()):
+            self.execs = [
+                self.pods[name].exec(entry["command"], self.logs / f"{name}.exec.{number}.log")
+                for number, entry in enumerate(self.plan["exec"])
+                for name in (entry.get("pods") or self.pods)
+            ]
+
+    def restart(self) -> None:
+        """Make the Pods anew that the CR wants anew."""
+        for name, pod in [*self.pods.items()]:
+            if pod.phase() not in ("Failed", "Succeeded"):
+                continue
+            codes = pod.exits()
+            code = next((code for code in codes.values() if code), 0)
+            role = self.role(name)
+            if controller.restarts(self.plan["cr"], role, code, self.again):
+                self.again[role] = self.again.get(role, 0) + 1
+                self.past.append({"name": name, "exits": codes})
+                del self.pods[name]
+                self.due[name] = self.elapsed()
+
+    def role(self, name: str) -> str:
+        """The replica type of a Pod: what its name has between that of the job and the index."""
+        labels = self.specs[name]["metadata"].get("labels", {})
+        return str(labels.get("replica-type") or name.rpartition("-")[0].rpartition("-")[2])
+
+    def over(self) -> bool:
+        """Whether the Pods that the case waits for, or else all, have ended, and its commands too."""
+        if self.due or not self.pods:
+            return False
+        if self.plan["exec"]:
+            return self.execs is not None and all(one.poll() is not None for one in self.execs)
+        wanted = self.plan["until"] or self.pods
+        return all(self.pods[name].phase() in ("Failed", "Succeeded") for name in wanted)
+
+    def result(self) -> dict[str, Any]:
+        """What became of the Pods: phases, exit codes by container, restarts; and how long it took."""
+        return {
+            "pods": {
+                name: {
+                    "phase": self.pods[name].phase() if name in self.pods else "Pending",
+                    "exits": self.pods[name].exits() if name in self.pods else {},
+                    "restarts": self.attempts(name),
+                }
+                for name in self.specs
+                if name not in self.plan["absent"]
+            },
+            "past": self.past,
+            "execs": [one.poll() for one in self.execs or ()],
+            "seconds": self.elapsed(),
+            "trouble": self.trouble,
+        }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

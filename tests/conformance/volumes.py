@@ -1,0 +1,156 @@
+"""The file system of a container: the machine's as its image, and the volumes of its Pod at their paths.
+
+What a container writes goes to memory and ends with the node; the machine's own files stay as they are.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+Command = list[str]
+IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+WORKSPACE = "/workspace"
+UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
+# Folders of the machine that no image has: their content is none of a container's business.
+EMPTY = ("/tmp", "/run", "/root", "/home", "/var/tmp", "/mnt")
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+
+
+class Image(NamedTuple):
+    """What stands for the image: folders laid over each other at /workspace, and folders kept."""
+
+    workspace: Sequence[str]
+    kept: Sequence[str]
+
+
+class Unsupported(Exception):
+    """Something that this harness does not know how to run; says what."""
+
+
+def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
+    """The commands that put together the root of one container at ``at``, an empty folder in memory."""
+    new = at / "root"
+    commands = [
+        ["mkdir", "-p", *(str(at / name) for name in ("root", "upper", "work", "upper-work", "work-work"))],
+        ["mount", "-t", "overlay", "overlay", "-o", _layers(["/"], at, "upper", "work"), str(new)],
+    ]
+    for place in EMPTY:
+        commands += [["mkdir", "-p", f"{new}{place}"], ["mount", "-t", "tmpfs", "tmpfs", f"{new}{place}"]]
+    for place in image.kept:
+        commands += [["mkdir", "-p", f"{new}{place}"], ["mount", "--bind", place, f"{new}{place}"]]
+    over = _layers(image.workspace, at, "upper-work", "work-work")
+    commands += [
+        ["mkdir", "-p", f"{new}{WORKSPACE}", f"{new}/run/sshd"],
+        ["mount", "-t", "overlay", "overlay", "-o", over, f"{new}{WORKSPACE}"],
+        ["mount", "-t", "proc", "proc", f"{new}/proc"],
+        ["mount", "-t", "sysfs", "-o", "ro", "sysfs", f"{new}/sys"],
+        ["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", f"{new}/dev"],
+        ["mkdir", f"{new}/dev/pts", f"{new}/dev/shm"],
+        [
+            "mount",
+            "-t",
+            "devpts",
+            "-o",
+            "newinstance,ptmxmode=0666,mode=620,gid=5",
+            "devpts",
+            f"{new}/dev/pts",
+        ],
+        # 64 MiB is what container runtimes give where no volume is mounted.
+        ["mount", "-t", "tmpfs", "-o", "size=65536k,mode=1777", "tmpfs", f"{new}/dev/shm"],
+        ["ln", "-s", "pts/ptmx", f"{new}/dev/ptmx"],
+        ["ln", "-s", "/proc/self/fd", f"{new}/dev/fd"],
+    ]
+    for number, stream in enumerate(("stdin", "stdout", "stderr")):
+        commands.append(["ln", "-s", f"/proc/self/fd/{number}", f"{new}/dev/{stream}"])
+    for device in DEVICES:
+        commands += [
+            ["touch", f"{new}/dev/{device}"],
+            ["mount", "--bind", f"/dev/{device}", f"{new}/dev/{device}"],
+        ]
+    commands += [
+        ["rm", "-f", f"{new}/etc/hosts", f"{new}/etc/hostname", f"{new}/etc/resolv.conf"],
+        ["touch", f"{new}/etc/hosts", f"{new}/etc/resolv.conf"],
+        ["mount", "--bind", str(hosts), f"{new}/etc/hosts"],
+        ["sh", "-c", f"echo {hostname} > {new}/etc/hostname"],
+        # Names are those of the hosts file: any other is unknown, as the DNS of a cluster would say.
+        ["sh", "-c", f"echo 'hosts: files' > {new}/etc/nsswitch.conf"],
+        ["hostname", hostname],
+    ]
+    return commands
+
+
+def _layers(lower: Sequence[str], at: Path, upper: str, work: str) -> str:
+    return f"lowerdir={':'.join(lower)},upperdir={at / upper},workdir={at / work}"
+
+
+def make(
+    volume: Mapping[str, Any], objects: Sequence[Mapping[str, Any]], at: Path, claims: Path
+) -> list[Command]:
+    """Write the volume below ``at`` and return the commands that finish it; claims lie in ``claims``.
+
+    Raises Unsupported for a volume that needs a real cluster.
+    """
+    place = at / volume["name"]
+    kind = next((key for key in volume if key != "name"), "emptyDir")
+    source = volume.get(kind) or {}
+    if kind == "persistentVolumeClaim":
+        (claims / source["claimName"]).mkdir(parents=True, exist_ok=True)
+        place.symlink_to(claims / source["claimName"])
+        return []
+    place.mkdir(parents=True)
+    if kind == "emptyDir":
+        if source.get("medium") != "Memory":
+            return []
+        size = f"size={quantity(source['sizeLimit'])}," if "sizeLimit" in source else ""
+        return [["mount", "-t", "tmpfs", "-o", f"{size}mode=1777", "tmpfs", str(place)]]
+    if kind in ("configMap", "secret"):
+        name = source.get("name") or source.get("secretName")
+        _files(place, source, content(named(objects, kind, str(name))))
+        return []
+    raise Unsupported(f"a volume of the type {kind}")
+
+
+def _files(place: Path, source: Mapping[str, Any], data: Mapping[str, bytes]) -> None:
+    items = source.get("items") or [{"key": key, "path": key} for key in data]
+    for item in items:
+        path = place / item["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data[item["key"]])
+        path.chmod(item.get("mode", source.get("defaultMode", 0o644)))
+
+
+def content(found: Mapping[str, Any]) -> dict[str, bytes]:
+    """The files of a ConfigMap or a Secret, by key."""
+    plain = {**found.get("stringData", {}), **(found.get("data", {}) if found["kind"] == "ConfigMap" else {})}
+    coded = found.get("binaryData", {}) if found["kind"] == "ConfigMap" else found.get("data", {})
+    return {key: str(text).encode() for key, text in plain.items()} | {
+        key: base64.b64decode(text) for key, text in coded.items()
+    }
+
+
+def named(objects: Sequence[Mapping[str, Any]], kind: str, name: str) -> Mapping[str, Any]:
+    """The ConfigMap or Secret of that name. Raises Unsupported where there is none."""
+    for one in objects:
+        if one["kind"].lower() == kind.lower() and one["metadata"]["name"] == name:
+            return one
+    raise Unsupported(f"the {kind} {name}, which is not among the objects")
+
+
+def mount(entry: Mapping[str, Any], volumes: Path, new: Path) -> list[Command]:
+    """The commands that mount one volume of the Pod into the root ``new`` of a container."""
+    source = f"{volumes / entry['name']}" + (f"/{entry['subPath']}" if "subPath" in entry else "")
+    target = f"{new}{entry['mountPath']}"
+    parent = target.rstrip("/").rpartition("/")[0]
+    there = f"if [ -d {source}/ ]; then mkdir -p {target}; else mkdir -p {parent}; touch {target}; fi"
+    commands = [["sh", "-c", there], ["mount", "--bind", source, target]]
+    return [*commands, ["mount", "-o", "remount,ro,bind", target]] if entry.get("readOnly") else commands
+
+
+def quantity(text: str | int) -> int:
+    """The number of bytes that a quantity of Kubernetes stands for."""
+    text = str(text)
+    number = text.rstrip("".join(UNITS))
+    return int(float(number) * UNITS[text[len(number) :]])
