@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -13,13 +12,12 @@ from podplan.check import Result, check, check_sources
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.options import Request, default_paths, input_options, lowering_options, request
 from podplan.cli.output import write
+from podplan.cli.reporting import report_options, reports, write_reports
 from podplan.cli.settings import shown
 from podplan.cli.terms import rule_options
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded
 from podplan.reading import Reader, standard_input
-
-FORMATS = ("full", "concise", "json")
 
 
 @click.command("check")
@@ -29,22 +27,30 @@ FORMATS = ("full", "concise", "json")
 @rule_options
 @click.option("--baseline", metavar="FILE", default="", help="Leave out the findings in FILE.")
 @click.option("--show-settings", is_flag=True, help="Print each setting and where it is from, and stop.")
-@click.option(
-    "--format", "format_", type=click.Choice(FORMATS), default="full", help="How findings are printed."
-)
+@report_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-def command(paths: Sequence[str], format_: str, exit_zero: bool, show_settings: bool, **flags: Any) -> int:
+def command(
+    paths: Sequence[str],
+    format_: str,
+    outputs: Sequence[str],
+    statistics: bool,
+    color: str,
+    exit_zero: bool,
+    show_settings: bool,
+    **flags: Any,
+) -> int:
     """Check profiles, CRs and what they lower to, and report at the line that somebody wrote.
 
     PATHS are files or folders (default: this folder); - is standard input. Profiles are checked as
     written and under every environment, unless -e names some.
     """
+    into = reports(format_, outputs, statistics, color)
     wanted = checking(default_paths(paths), **flags)
     if show_settings:
         write(shown(wanted.origins))
         return CLEAN
     result = run(default_paths(paths), wanted, flags["stdin_filename"])
-    write(renderer(format_)(result))
+    write_reports(result, into)
     demand_all(result)
     return CLEAN if exit_zero else exit_code(result, wanted.fail_on)
 
@@ -72,13 +78,6 @@ def demand_all(result: Result) -> None:
     """Raises BoundExceeded where files were left out because they reached a bound."""
     if result.given_up:
         raise BoundExceeded("\npodplan: ".join(result.given_up))
-
-
-def renderer(format_: str) -> Callable[[Result], str]:
-    """The function that turns a result into the text of a format."""
-    module = import_module(f"podplan.report.{format_}")
-    render: Callable[[Result], str] = module.render
-    return render
 
 
 def exit_code(result: Result, fail_on: Severity | None) -> int:

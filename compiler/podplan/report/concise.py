@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from podplan.check import Result
+from podplan.findings import Finding
+from podplan.report.style import BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
+from podplan.report.visible import visible
 
 
-def render(result: Result) -> str:
+def render(result: Result, style: Style = PLAIN) -> str:
     """A line for each finding, and a line that sums up."""
-    lines = [
-        f"{found.location.file}:{found.location.line}:{found.location.column}: "
-        f"{found.severity} {found.rule} {found.message}"
-        for found in result.findings
-    ]
-    return "\n".join([*lines, summary_line(result)]) + "\n"
+    return "\n".join([*(_line(found, style) for found in result.findings), summary_line(result)]) + "\n"
+
+
+def _line(found: Finding, style: Style) -> str:
+    where = found.location
+    place = style.paint(visible(f"{where.file}:{where.line}:{where.column}:"), BOLD)
+    severity = style.paint(f"{found.severity} {found.rule}", SEVERITIES[found.severity])
+    return f"{place} {severity} {visible(found.message)}"

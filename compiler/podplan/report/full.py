@@ -3,76 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from unicodedata import combining, east_asian_width
 
 from podplan.check import Result
 from podplan.findings import Finding, Location, Severity, pointer
+from podplan.report.frame import underlined
+from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
+from podplan.report.visible import visible
 from podplan.source.places import LINE_BREAK
 
-TAB = "    "
-MAX_UNDERLINED = 120
 MAX_VARIANTS_NAMED = 3
 
 
-def render(result: Result) -> str:
+def render(result: Result, style: Style = PLAIN) -> str:
     """Errors and warnings with their source frames, infos in a line each, and a line that sums up."""
-    lines = {file: LINE_BREAK.split(text.removesuffix("\n")) for file, text in result.texts.items() if text}
-    blocks = [_finding(found, lines) for found in result.findings if found.severity > Severity.INFO]
-    infos = [_line(found) for found in result.findings if found.severity <= Severity.INFO]
+    lines = {
+        file: LINE_BREAK.split(text.removeprefix("\ufeff").removesuffix("\n"))
+        for file, text in result.texts.items()
+        if text
+    }
+    blocks = [_finding(found, lines, style) for found in result.findings if found.severity > Severity.INFO]
+    infos = [_line(found, style) for found in result.findings if found.severity <= Severity.INFO]
     if infos:
         blocks.append("\n".join(infos))
     return "\n\n".join([*blocks, summary_line(result)]) + "\n"
 
 
-def _line(found: Finding) -> str:
+def _line(found: Finding, style: Style) -> str:
     """An info in one line: there are many, and they keep nothing from running."""
     where = found.location
-    place = f"{where.file}:{where.line}:{where.column}"
-    return f"{found.severity}[{found.rule} {found.name}]: {place}: {found.message}"
+    place = visible(f"{where.file}:{where.line}:{where.column}")
+    return f"{_head(found, style)}: {place}: {visible(found.message)}"
 
 
-def _finding(found: Finding, lines_of: Mapping[str, list[str]]) -> str:
+def _head(found: Finding, style: Style) -> str:
+    return style.paint(f"{found.severity}[{found.rule} {found.name}]", SEVERITIES[found.severity])
+
+
+def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) -> str:
     shown = [(found.location, "")]
     shown += [(related.location, related.message) for related in found.related]
-    width = max(len(str(where.line)) for where, _ in shown)
-    lines = [f"{found.severity}[{found.rule} {found.name}]: {found.message}"]
+    gutter = max(len(str(where.line)) for where, _ in shown)
+    lines = [f"{_head(found, style)}{style.paint(': ' + visible(found.message), BOLD)}"]
     for number, (where, label) in enumerate(shown):
-        arrow = "-->" if number == 0 else ":::"
-        lines.append(f"{' ' * width}{arrow} {where.file}:{where.line}:{where.column}")
-        lines += _frame(where, label, lines_of.get(where.file, []), width, "^" if number == 0 else "-")
-    lines += [f"{' ' * width} = {note}" for note in _notes(found)]
+        arrow = style.paint("-->" if number == 0 else ":::", BLUE)
+        place = visible(f"{where.file}:{where.line}:{where.column}")
+        lines.append(f"{' ' * gutter}{arrow} {place}")
+        colour = SEVERITIES[found.severity] if number == 0 else BLUE
+        mark = "^" if number == 0 else "-"
+        lines += _frame(where, visible(label), lines_of.get(where.file, []), gutter, mark, style, colour)
+    lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {visible(note)}" for note in _notes(found)]
     return "\n".join(lines)
 
 
-def _frame(where: Location, label: str, lines: list[str], width: int, mark: str) -> list[str]:
+def _frame(
+    where: Location, label: str, lines: list[str], gutter: int, mark: str, style: Style, colour: str
+) -> list[str]:
     """The line of a place with what it is about underlined; nothing for a text that is not at hand."""
+    bar = style.paint("|", BLUE)
     if where.line > len(lines):
-        return [f"{' ' * width} | {label}"] if label else []
-    line = lines[where.line - 1]
-    end = where.end_column if where.end_line == where.line else len(line.rstrip()) + 1
-    before, marked = line[: where.column - 1], line[where.column - 1 : end - 1]
-    length = max(1, min(_columns(marked), MAX_UNDERLINED))
-    gutter, shown = " " * width, line.replace("\t", TAB)
-    underline = f"{' ' * _columns(before)}{mark * length}{' ' + label if label else ''}"
+        return [f"{' ' * gutter} {bar} {label}"] if label else []
+    text, underline = underlined(where, lines[where.line - 1], style.width - gutter - 3, mark)
+    number = style.paint(f"{where.line:>{gutter}}", BLUE)
+    below = style.paint(underline.lstrip() + (f" {label}" if label else ""), colour)
     return [
-        f"{gutter} |",
-        f"{where.line:>{width}} | {shown}",
-        f"{gutter} | {underline}",
+        f"{' ' * gutter} {bar}",
+        f"{number} {bar} {text}",
+        f"{' ' * gutter} {bar} {' ' * (len(underline) - len(underline.lstrip()))}{below}",
     ]
-
-
-def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
-    return sum(_width(character) for character in text)
-
-
-def _width(character: str) -> int:
-    if character == "\t":
-        return len(TAB)
-    if combining(character):
-        return 0
-    return 2 if east_asian_width(character) in "WF" else 1
 
 
 def _notes(found: Finding) -> list[str]:

@@ -8,29 +8,34 @@ from typing import Any
 from podplan.check import Result
 from podplan.findings import Finding, pointer
 
+FORMAT = 1
+
 
 def render(result: Result) -> str:
     """The findings and the summary as one JSON object."""
-    counts = result.summary
-    document = {
-        "format": 1,
-        "findings": [_finding(found) for found in result.with_suppressed],
-        "summary": {
-            "errors": counts.errors,
-            "warnings": counts.warnings,
-            "infos": counts.infos,
-            "suppressed": counts.suppressed,
-            "files": counts.files,
-            "objects": counts.objects,
-            "lowered": counts.lowered,
-            "notChecked": dict(counts.not_checked),
-            **({"today": counts.today} if counts.today else {}),
-        },
-    }
+    findings = [finding(found) for found in result.with_suppressed]
+    document = {"format": FORMAT, "findings": findings, "summary": summary(result)}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _finding(found: Finding) -> dict[str, Any]:
+def summary(result: Result) -> dict[str, Any]:
+    """The counts of a run."""
+    counts = result.summary
+    return {
+        "errors": counts.errors,
+        "warnings": counts.warnings,
+        "infos": counts.infos,
+        "suppressed": counts.suppressed,
+        "files": counts.files,
+        "objects": counts.objects,
+        "lowered": counts.lowered,
+        "notChecked": dict(counts.not_checked),
+        **({"today": counts.today} if counts.today else {}),
+    }
+
+
+def finding(found: Finding) -> dict[str, Any]:
+    """One finding, as docs/findings.md has it."""
     where, lowered, instances = found.location, found.lowered, found.instances
     return {
         "rule": found.rule,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podplan.check import Result
+from podplan.report.visible import visible
 
 
 def summary_line(result: Result) -> str:
@@ -23,7 +24,7 @@ def summary_line(result: Result) -> str:
         line += "; not checked: " + ", ".join(f"{n} × {reason}" for reason, n in counts.not_checked.items())
     if counts.today:
         line += f"; suppressions judged as of {counts.today}"
-    return line
+    return visible(line)
 
 
 def _counted(number: int, word: str) -> str:

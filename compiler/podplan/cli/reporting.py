@@ -1,0 +1,98 @@
+"""How a command prints what it found: the format, the files, the colours."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from podplan.check import Result
+from podplan.cli.output import replace_file, write
+from podplan.report.style import PLAIN, Style
+from podplan.requests import RequestError
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+STYLED = ("full", "concise")
+FORMATS = (*STYLED, "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson", "markdown", "argocd")
+COLOURS = click.Choice(["auto", "always", "never"])
+
+
+class Reports(NamedTuple):
+    """What to print, and what to write to which file."""
+
+    format: str
+    files: tuple[tuple[str, str], ...]
+    style: Style
+
+
+def report_options(command: Command) -> Command:
+    """--format, --output, --statistics and --color."""
+    for option in (
+        click.option("--color", type=COLOURS, default="auto", help="Colours in text [auto: on a terminal]."),
+        click.option("--statistics", is_flag=True, help="Print how often each rule was broken instead."),
+        click.option(
+            "--output", "outputs", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file, too."
+        ),
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(FORMATS),
+            default="full",
+            help="How findings are printed.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def reports(format_: str, outputs: Sequence[str], statistics: bool, color: str) -> Reports:
+    """What the flags ask for. Raises RequestError for an output that is not FORMAT=FILE."""
+    files = tuple(_output(text) for text in outputs)
+    return Reports("statistics" if statistics else format_, files, style_of(color, os.environ))
+
+
+def write_reports(result: Result, wanted: Reports) -> None:
+    """First the files, then what is printed. Raises RequestError where a file cannot be written."""
+    for format_, path in wanted.files:
+        replace_file(path, rendered(result, format_))
+    write(rendered(result, wanted.format, wanted.style))
+
+
+def rendered(result: Result, format_: str, style: Style = PLAIN) -> str:
+    """The text of a format."""
+    render: Callable[..., str] = import_module(f"podplan.report.{format_}").render
+    return render(result, style) if format_ in STYLED else render(result)
+
+
+def style_of(color: str, environment: Mapping[str, str]) -> Style:
+    """Colours and width of standard output.
+
+    A flag wins over FORCE_COLOR, that over NO_COLOR (https://no-color.org: any value but the empty one), and
+    that over whether a terminal is there to show them.
+    """
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    if color != "auto":
+        colour = color == "always"
+    elif environment.get("FORCE_COLOR", "") not in ("", "0"):
+        colour = True
+    else:
+        colour = terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+    return (
+        Style(colour, os.get_terminal_size(sys.stdout.fileno()).columns or PLAIN.width)
+        if terminal
+        else (PLAIN._replace(colour=colour))
+    )
+
+
+def _output(text: str) -> tuple[str, str]:
+    format_, equals, path = text.partition("=")
+    if not equals or not path:
+        raise RequestError(f'--output wants FORMAT=FILE, not "{text}"')
+    if format_ not in FORMATS:
+        raise RequestError(f'--output: no format "{format_}"; there are {", ".join(FORMATS)}')
+    return format_, path

@@ -1,0 +1,29 @@
+"""What a finding is recognised by from run to run, whatever line it has moved to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from podplan.findings import Finding
+from podplan.lint.baseline import entry
+
+_DIGITS = 32
+
+
+def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str]) -> list[str]:
+    """A hash for each finding, no two alike; ``texts`` has the texts of the files.
+
+    As in a baseline, a finding is its rule, object, path and value; equal ones differ by their number.
+    """
+    seen: Counter[tuple[object, ...]] = Counter()
+    hashes = []
+    for found in findings:
+        known = entry(found, texts)
+        key = (known.file, *known.key)
+        seen[key] += 1
+        text = json.dumps([key, seen[key]], ensure_ascii=True, default=str)
+        hashes.append(hashlib.sha256(text.encode()).hexdigest()[:_DIGITS])
+    return hashes

@@ -1,0 +1,62 @@
+"""A line of a file with what it is about underlined, cut to the width there is."""
+
+from __future__ import annotations
+
+from unicodedata import combining, east_asian_width
+
+from podplan.findings import Location
+from podplan.report.visible import visible
+
+TAB = "    "
+MAX_UNDERLINED = 120
+MARGIN = 20  # columns of context that stay before a place in a line that is cut
+CUT = "…"
+
+
+def shown_line(text: str) -> str:
+    """A line as it is shown: tabs as spaces, and nothing that a terminal would obey."""
+    return visible(text.replace("\t", TAB))
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_width, text))
+
+
+def underlined(where: Location, line: str, width: int, mark: str) -> tuple[str, str]:
+    """The line of a place, and one with ``mark`` under the place; at most ``width`` columns each."""
+    end = where.end_column if where.end_line == where.line else len(line.rstrip()) + 1
+    before = columns(shown_line(line[: where.column - 1]))
+    length = max(1, min(columns(shown_line(line[where.column - 1 : end - 1])), MAX_UNDERLINED))
+    text = shown_line(line)
+    if columns(text) <= width:
+        return text, " " * before + mark * length
+    start = max(0, min(before - MARGIN, before + length - width + 2)) if before + length > width - 1 else 0
+    start = min(start, before)
+    cut, skipped = _slice(text, start, width)
+    shift = before - skipped + (columns(CUT) if start else 0)
+    return cut, " " * shift + mark * max(1, min(length, width - shift))
+
+
+def _slice(text: str, start: int, width: int) -> tuple[str, int]:
+    """``width`` columns of a text from the column ``start``, and how many are left out before."""
+    skipped, first = 0, 0
+    while skipped < start:
+        skipped += _width(text[first])
+        first += 1
+    kept = CUT if start else ""
+    taken = columns(kept)
+    for character in text[first:]:
+        taken += _width(character)
+        if taken > width - 1:
+            return kept + CUT, skipped
+        kept += character
+    return kept, skipped
+
+
+def _width(character: str) -> int:
+    if combining(character):
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1

@@ -1,0 +1,29 @@
+"""The Code Quality report of GitLab: a JSON list that merge requests show (gitops-integrations §7)."""
+
+from __future__ import annotations
+
+import json
+
+from podplan.check import Result
+from podplan.findings import Severity
+from podplan.reading.files import from_root
+from podplan.report.fingerprint import fingerprints
+
+SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+
+def render(result: Result) -> str:
+    """A JSON list with an entry for each finding."""
+    entries = [
+        {
+            "description": found.message,
+            "check_name": found.rule,
+            "fingerprint": fingerprint,
+            "severity": SEVERITIES[found.severity],
+            "location": {"path": from_root(found.location.file), "lines": {"begin": found.location.line}},
+        }
+        for found, fingerprint in zip(
+            result.findings, fingerprints(result.findings, result.texts), strict=True
+        )
+    ]
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"

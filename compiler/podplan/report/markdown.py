@@ -1,0 +1,69 @@
+"""Markdown for a job summary or a comment in a pull request; no text from files is markup or a mention."""
+
+from __future__ import annotations
+
+import re
+
+from podplan.check import Result
+from podplan.findings import Finding, Severity
+from podplan.reading.files import from_root
+from podplan.report.order import important_first
+from podplan.report.summary import summary_line
+from podplan.report.visible import visible
+
+MAX_CHARACTERS = 60_000  # a comment may have 65,536
+MAX_LINE = 1_000
+MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
+
+
+def render(result: Result) -> str:
+    """A heading, a table of errors and warnings, and the infos folded away."""
+    findings = important_first(result.findings)
+    serious = [found for found in findings if found.severity > Severity.INFO]
+    infos = [found for found in findings if found.severity == Severity.INFO]
+    mark = MARKS[findings[0].severity] if findings else "✅"
+    text = f"### {mark} podplan\n\n{_plain(summary_line(result))}\n"
+    room = MAX_CHARACTERS - len(text) - 500
+    text += _table(serious, room)
+    room -= len(text)
+    if infos:
+        table = _table(infos, room)
+        text += f"\n<details><summary>{len(infos)} infos</summary>\n{table}\n</details>\n"
+    return text
+
+
+def _table(findings: list[Finding], room: int) -> str:
+    if not findings:
+        return ""
+    rows = ["\n| | place | rule | what |\n|---|---|---|---|\n"]
+    for number, found in enumerate(findings):
+        row = _row(found)
+        room -= len(row)
+        if room < 0:
+            rows.append(f"\n{len(findings) - number} more have no room here\n")
+            break
+        rows.append(row)
+    return "".join(rows)
+
+
+def _row(found: Finding) -> str:
+    where = found.location
+    place = _code(f"{from_root(where.file)}:{where.line}")
+    said = _plain(found.message)
+    if found.instances is not None:
+        said += f" (in {found.instances.hit} of {found.instances.of} instances)"
+    if found.help:
+        said += f"<br>help: {_plain(found.help)}"
+    return f"| {MARKS[found.severity]} | {place} | {found.rule} {_plain(found.name)} | {said} |\n"
+
+
+def _plain(text: str) -> str:
+    """``text`` as it reads: every character that could be markup as a reference."""
+    cut = text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
+    escaped = visible(cut).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~$@#])", lambda match: f"&#{ord(match[1])};", escaped)
+
+
+def _code(text: str) -> str:
+    """``text`` as code inside of a table; HTML, since a backtick cannot be escaped between backticks."""
+    return f"<code>{_plain(text)}</code>"

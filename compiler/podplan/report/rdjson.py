@@ -1,0 +1,55 @@
+"""The Diagnostic format of reviewdog; columns count bytes of UTF-8, 1-based (gitops-integrations §7)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from podplan.check import Result
+from podplan.findings import Finding, Location
+from podplan.reading.files import from_root
+from podplan.source.places import LINE_BREAK
+
+
+def render(result: Result) -> str:
+    """One DiagnosticResult."""
+    lines = {file: LINE_BREAK.split(text.removeprefix("\ufeff")) for file, text in result.texts.items()}
+    document = {
+        "source": {"name": "podplan"},
+        "diagnostics": [_diagnostic(found, lines) for found in result.findings],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _diagnostic(found: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any]:
+    diagnostic: dict[str, Any] = {
+        "message": "\n".join([found.message, *([f"help: {found.help}"] if found.help else [])]),
+        "location": _location(found.location, lines),
+        "severity": str(found.severity).upper(),
+        "code": {"value": found.rule},
+    }
+    if found.related:
+        diagnostic["relatedLocations"] = [
+            {"message": related.message, "location": _location(related.location, lines)}
+            for related in found.related
+        ]
+    return diagnostic
+
+
+def _location(where: Location, lines: Mapping[str, list[str]]) -> dict[str, Any]:
+    text = lines.get(where.file, [])
+    return {
+        "path": from_root(where.file),
+        "range": {
+            "start": {"line": where.line, "column": _bytes(text, where.line, where.column)},
+            "end": {"line": where.end_line, "column": _bytes(text, where.end_line, where.end_column)},
+        },
+    }
+
+
+def _bytes(lines: list[str], line: int, column: int) -> int:
+    """The 1-based column in bytes for one in code points; as it is, where the text is not at hand."""
+    if line > len(lines):
+        return column
+    return len(lines[line - 1][: column - 1].encode("utf-8", "surrogatepass")) + 1

@@ -1,0 +1,19 @@
+"""How often each rule was broken."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from podplan.check import Result
+from podplan.report.summary import summary_line
+
+
+def render(result: Result) -> str:
+    """A line for each rule, the most frequent first, and the line that sums up."""
+    counts = Counter((found.rule, found.name, str(found.severity)) for found in result.findings)
+    width = max((len(str(number)) for number in counts.values()), default=1)
+    lines = [
+        f"{number:>{width}}  {severity:7}  {rule:10} {name}"
+        for (rule, name, severity), number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return "\n".join([*lines, summary_line(result)]) + "\n"

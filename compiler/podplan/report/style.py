@@ -1,0 +1,26 @@
+"""How text looks where it is shown: with colours or without, and how wide it may be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from podplan.findings import Severity
+
+MAX_WIDTH = 160  # where nobody says how wide: a line of a minified file is not shown whole
+
+BOLD, RED, YELLOW, BLUE, CYAN = "1", "1;31", "1;33", "1;34", "36"
+SEVERITIES = {Severity.ERROR: RED, Severity.WARNING: YELLOW, Severity.INFO: CYAN}
+
+
+class Style(NamedTuple):
+    """``width`` is in columns of a terminal."""
+
+    colour: bool = False
+    width: int = MAX_WIDTH
+
+    def paint(self, text: str, code: str) -> str:
+        """``text`` in a colour (a code of ECMA-48), where there are colours."""
+        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+
+
+PLAIN = Style()

@@ -1,0 +1,15 @@
+"""Text from strangers, made harmless to look at: it moves no cursor, and hides and turns nothing."""
+
+from __future__ import annotations
+
+import re
+
+# Control characters but the tab, and what changes the direction or cannot be seen at all.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    """``text`` in one line, with ``\\x1b`` and the like written out."""
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), text)
