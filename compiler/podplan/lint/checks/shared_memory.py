@@ -13,12 +13,15 @@ from typing import Any, NamedTuple
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._launches import of_replica, one_process
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.launchers.words import Word
+from podplan.lint.checks._deepspeed_line import line_of
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of
+from podplan.lint.checks._launches import launches, of_replica, one_process
 from podplan.lint.checks._resources import accelerators, containers, shown, training
 from podplan.lint.checks._resources import entries as resource_entries
-from podplan.lint.checks._words import options
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.checks._words import options_in
+from podplan.lint.subject import Hit, Job, Subject
 
 SHM = "/dev/shm"
 LOADERS = re.compile(
@@ -54,9 +57,9 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     mounted = _mounted(group, container)
     if mounted is not None and (mounted.in_memory or "emptyDir" not in mounted.volume):
         return
-    why = _why(group, container)
+    why = _why(subject.job, group, container)
     others = [text(c, "name") for p, c in containers(group) if p != path and _mounted(group, c) is not None]
-    if not why and not others:
+    if not why and (not others or _gpus_elsewhere(group, container)):
         return
     if mounted is not None:
         at, has = (*mounted.path, "emptyDir"), "an emptyDir on the disk of the node"
@@ -66,15 +69,33 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     yield Hit(at, {"why": why or "trains", "has": has or "the 64Mi of the container runtime"})
 
 
-def _why(group: Group, container: Mapping[str, Any]) -> str:
+def _gpus_elsewhere(group: Group, container: Mapping[str, Any]) -> bool:
+    """Whether another container of a Pod has its GPUs, and so is the one that shares memory."""
+    return not accelerators(container).number and any(accelerators(c).number for _, c in containers(group))
+
+
+def _why(job: Job, group: Group, container: Mapping[str, Any]) -> str:
     """What the training container of a Pod does that needs shared memory, or ""."""
     has = accelerators(container)
     if has.number > 1 and not _alone(group):
         return f"has {has.number} GPUs"
-    for number, _ in options(container, LOADERS):
-        if number.isascii() and number.isdecimal() and number.strip("0"):
-            return f"loads data with {number} process{'es' if number != '1' else ''}"
+    for words in _command_lines(job, group, container):
+        for number, _ in options_in([(at, word.text) for at, word in enumerate(words)], LOADERS):
+            if number.isascii() and number.isdecimal() and number.strip("0"):
+                return f"loads data with {number} process{'es' if number != '1' else ''}"
     return ""
+
+
+def _command_lines(job: Job, group: Group, container: Mapping[str, Any]) -> Iterator[tuple[Word, ...]]:
+    """The words with which programs are started in a training container, over ssh or by its command."""
+    if kind_of(job) in SSH_KINDS:
+        line = line_of(job)
+        if line is not None:
+            yield line.read.line.arguments
+        elif kind_of(job) == "ColossalAIJob" and group.role != "launcher":
+            yield from (launch.invocation.arguments for launch in launches(job) if launch.is_launcher)
+    elif any("workers" in word for key in ("command", "args") for _, word in texts(container, key)):
+        yield from (launch.invocation.words for launch in of_replica(group, group.start))
 
 
 def _alone(group: Group) -> bool:
