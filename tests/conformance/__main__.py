@@ -3,45 +3,89 @@
 from __future__ import annotations
 
 import argparse
+import json
 import signal
 import sys
-import time
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.conformance import cases, cluster, judging
+import yaml
+
+from tests.conformance import cases, cluster, judging, machine, table
+from tests.conformance.cases import Case, Run
+from tests.conformance.table import Row
+
+PAGE = cluster.TOP / "docs" / "conformance.md"
 
 
 def main() -> int:
+    """Run what the options ask for; 0 when all of it holds."""
     options = _options()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    python = cluster.interpreter(Path(options.python))
-    bad = 0
+    # So that what cleans up in case of an interrupt does so for this signal too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    python = Path(options.python).absolute()
+    if lacking := machine.missing((), python):
+        print(f"nothing can run here without {'; '.join(lacking)}", file=sys.stderr)
+        return 2
+    rows = []
     for case in cases.cases(options.only):
-        if options.short and not case.short:
+        if case.short or not options.short:
+            for row in _run(case, python):
+                print(table.line(row), flush=True)
+                if row.outcome and (row.failures or options.logs):
+                    _explain(row)
+                rows.append(row)
+    print(", ".join(f"{n} {what}" for what, n in table.summary(rows).items()))
+    if options.write:
+        PAGE.write_text(table.page(rows, machine.versions(python)))
+    return int(any(row.failures and (row.outcome or options.require) for row in rows) or not rows)
+
+
+def _run(case: Case, python: Path) -> Iterator[Row]:
+    if lacking := machine.missing(case.needs, python):
+        yield Row(case, case.runs[0], None, (f"needs {'; '.join(lacking)}",))
+        return
+    for run in case.runs:
+        outcome = cluster.run(case, run, cluster.interpreter(python))
+        yield Row(case, run, outcome, (*judging.failures(run.expect, outcome), *_verdict(run)))
+
+
+def _verdict(run: Run) -> Iterator[str]:
+    """Whether podplan finds in the CR what the case says, and not what it says that it does not."""
+    for codes, wanted in ((run.finds, True), (run.silent, False)):
+        if not codes:
             continue
-        for job in case.runs:
-            begin = time.monotonic()
-            outcome = cluster.run(case, job, python)
-            wrong = [*judging.failures(job.expect, outcome)]
-            print(
-                f"{'FAIL' if wrong else 'ok  '} {case.name} {job.name} {time.monotonic() - begin:.1f} s",
-                flush=True,
-            )
-            if wrong or options.logs:
-                for line in wrong:
-                    print(f"     {line}")
-                for name, log in outcome.logs.items():
-                    print(f"     -- {name}\n" + "\n".join(f"     {line}" for line in log.splitlines()[-40:]))
-            bad += bool(wrong)
-    return bool(bad)
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            yaml.safe_dump(run.cr, file)
+            file.flush()
+            words = ("check", "--isolated", "--format", "json", "--extend-select", ",".join(codes))
+            said = json.loads(cluster.podplan(*words, file.name).stdout)
+        found = {one["rule"] for one in said["findings"]}
+        for code in codes:
+            if (code in found) != wanted:
+                yield f"podplan check {'does not find' if wanted else 'finds'} {code}"
+
+
+def _explain(row: Row) -> None:
+    assert row.outcome
+    for text in row.failures:
+        print(f"     {text}")
+    for name, log in row.outcome.logs.items():
+        print(f"     -- {name}")
+        print("".join(f"     {text}\n" for text in log.splitlines()[-40:]), end="")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
-    parser.add_argument("--python", default=sys.executable, help="the interpreter that is in the image")
-    parser.add_argument("--only", default="", help="cases whose name has this in it")
+    parser.add_argument(
+        "--python", default=sys.executable, help="the interpreter of the image, which has torch"
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this in it")
     parser.add_argument("--short", action="store_true", help="the short selection")
-    parser.add_argument("--logs", action="store_true", help="show logs also of cases that hold")
+    parser.add_argument("--require", action="store_true", help="a case that cannot run here is a failure")
+    parser.add_argument("--write", action="store_true", help="write docs/conformance.md")
+    parser.add_argument("--logs", action="store_true", help="show the logs also of cases that hold")
     return parser.parse_args()
 
 

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,15 +30,20 @@ class Python(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a job: Pods by name with phase, exit codes and restarts; logs by name of the file."""
+    """What became of a job: Pods by name with phase, exit codes and restarts; logs by name of the file.
 
-    pods: Mapping[str, Mapping[str, Any]]
-    past: list[Mapping[str, Any]]
-    execs: list[int | None]
-    logs: Mapping[str, str]
-    seconds: float
-    trouble: str
-    phase: str | None
+    ``programs`` has what each Pod that came was to run, ``past`` the Pods that were made anew, ``trouble``
+    why nothing can be said.
+    """
+
+    programs: Mapping[str, str] = {}
+    pods: Mapping[str, Mapping[str, Any]] = {}
+    past: Sequence[Mapping[str, Any]] = ()
+    execs: Sequence[int | None] = ()
+    logs: Mapping[str, str] = {}
+    seconds: float = 0.0
+    trouble: str = ""
+    phase: str | None = None
 
 
 def interpreter(executable: Path) -> Python:
@@ -78,10 +83,8 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
         try:
             result = json.loads((folder / "result.json").read_text())
         except FileNotFoundError:
-            return Outcome(
-                {}, [], [], logs, job.seconds, f"the node ended without a result: {said[-2000:]}", None
-            )
-        return Outcome(logs=logs, phase=None, **result)
+            return Outcome(logs=logs, trouble=f"the node ended without a result: {said[-2000:]}")
+        return Outcome(logs=logs, programs=_programs(objects, result["pods"]), **result)
 
 
 def podplan(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -151,3 +154,13 @@ def _ended(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
 
 def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _programs(objects: list[dict[str, Any]], pods: Mapping[str, Any]) -> dict[str, str]:
+    """The program of the first container of each Pod that came."""
+    words = {
+        one["metadata"]["name"]: one["spec"]["containers"][0].get("command", ["?"])
+        for one in objects
+        if one["kind"] == "Pod"
+    }
+    return {name: str(words[name][0]).rpartition("/")[2] for name in words if name in pods}

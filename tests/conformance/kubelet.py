@@ -77,7 +77,10 @@ class Pod:
 
     def ready(self) -> bool:
         """Whether the Services of the Pod give out its address."""
-        return self.phase() == "Running"
+        # The root of a container is whole when this file is there; see _start.
+        return self.phase() == "Running" and all(
+            (self.folder / name / "up").exists() for name in self.running
+        )
 
     def know(self, text: str) -> None:
         """Give the Pod this hosts file; it is written in place, because containers have it mounted."""
@@ -98,7 +101,7 @@ class Pod:
                 f"the container {container['name']} without a command: there is no image"
             )
         where = container.get("workingDir", volumes.WORKSPACE)
-        commands.append(["mkdir", "-p", f"{new}{where}"])
+        commands += [["mkdir", "-p", f"{new}{where}"], ["touch", str(root / "up")]]
         script = "set -e\n" + "\n".join(map(shlex.join, commands))
         script += f"\nexec {shlex.join(['chroot', str(new), *self._command(env, where, words)])}\n"
         apart = ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "sh", "-c", script]
@@ -119,11 +122,11 @@ class Pod:
     def exec(self, words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         """Run a command in the first container beside what runs there, as ``kubectl exec`` does."""
         container = self.spec["spec"]["containers"][0]
-        outer = self.running[container["name"]].pid
-        inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]
+        inner = self._first(container["name"])
         env = environment(self.spec, container, self.node.objects, self.address)
         where = container.get("workingDir", volumes.WORKSPACE)
-        enter = ["nsenter", "-t", inner, "--mount", "--pid", "--uts", "--ipc", "--net", "--root"]
+        enter = ["nsenter", "-t", inner, "--mount", "--pid", "--uts", "--ipc", "--net"]
+        enter += ["chroot", str(self.folder / container["name"] / "root")]
         with log.open("wb") as out:
             return subprocess.Popen(
                 [*enter, *self._command(env, where, words)],
@@ -131,6 +134,11 @@ class Pod:
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )
+
+    def _first(self, name: str) -> str:
+        """The id of the first process of a container, as the node sees it."""
+        outer = self.running[name].pid
+        return Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]
 
 
 def environment(

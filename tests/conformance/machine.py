@@ -1,0 +1,61 @@
+"""What the machine must have before a case can run on it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+# Programs, and the packages of Debian and Ubuntu that have them.
+PROGRAMS = {
+    "ip": "iproute2",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "setpriv": "util-linux",
+    "sshd": "openssh-server",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "pdsh": "pdsh",
+}
+ALWAYS = ("ip", "unshare", "nsenter", "setpriv", "torch")
+IMPLIED = {"sshd": ("ssh", "ssh-keygen"), "pdsh": ("ssh",)}
+
+
+def missing(needs: Iterable[str], python: Path) -> list[str]:
+    """What is not here of what a case needs: programs by name, and packages of the interpreter."""
+    wanted = [*ALWAYS, *needs, *(more for need in needs for more in IMPLIED.get(need, ()))]
+    lacking = [need for need in dict.fromkeys(wanted) if not _there(need, python)]
+    root = [] if os.geteuid() == 0 else ["root, to make namespaces"]
+    return root + [_said(need, python) for need in lacking]
+
+
+def _said(need: str, python: Path) -> str:
+    return (
+        f"{need}, of the package {PROGRAMS[need]}" if need in PROGRAMS else f"the package {need} of {python}"
+    )
+
+
+@cache
+def _there(need: str, python: Path) -> bool:
+    if need in PROGRAMS:
+        return shutil.which(need, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin") is not None
+    ask = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({need!r}) is None)"
+    return subprocess.run([python, "-c", ask], check=False, capture_output=True).returncode == 0
+
+
+def versions(python: Path) -> dict[str, str]:
+    """What ran the cases: the interpreter, the launchers, and the kernel."""
+    ask = (
+        "import importlib.metadata as m, platform as p\n"
+        "have = {d.metadata['Name'].lower(): d.version for d in m.distributions()}\n"
+        "print('Python', p.python_version())\n"
+        "for n in ('torch', 'deepspeed', 'colossalai', 'accelerate'):\n"
+        "    if n in have: print(n, have[n])\n"
+    )
+    lines = subprocess.check_output([python, "-c", ask], text=True).splitlines()
+    found = dict(line.split(" ", 1) for line in lines)
+    return found | {"Linux": platform.release().split("-")[0]}

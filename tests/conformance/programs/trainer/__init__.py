@@ -1,0 +1,1 @@
+"""A program that runs as a module only: it imports its neighbours by relative names."""

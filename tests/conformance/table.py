@@ -1,0 +1,105 @@
+"""The table of what ran: for the terminal, and for docs/conformance.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from tests.conformance.cases import Case, Run
+from tests.conformance.cluster import Outcome
+from tests.conformance.judging import TRAINED, seen_exit
+
+HEAD = """# Conformance
+
+Written by `make conformance`. Each case is a CR that podplan lowers and whose Pods then run for real, each
+in a network and a file system of its own, with real launchers that meet over it; how is said in
+[tests/conformance](../tests/conformance/README.md). A case of a policy runs twice: the bad example does what
+the policy says, and the mended one trains.
+
+"""
+
+
+class Row(NamedTuple):
+    """One job that ran, or a case that could not (``outcome`` is None and ``failures`` say why)."""
+
+    case: Case
+    run: Run
+    outcome: Outcome | None
+    failures: tuple[str, ...]
+
+
+def line(row: Row) -> str:
+    """One line for the terminal."""
+    state = "FAIL" if row.failures and row.outcome else "none" if row.failures else "ok"
+    seconds = f"{row.outcome.seconds:5.1f} s" if row.outcome else "       "
+    said = happened(row.run, row.outcome) if row.outcome else "; ".join(row.failures)
+    return f"{state:<4} {seconds}  {' '.join((row.case.name, row.run.name)):<40} {said}"
+
+
+def page(rows: Iterable[Row], versions: Mapping[str, str]) -> str:
+    """docs/conformance.md, from all rows."""
+    rows = [*rows]
+    ran = [row for row in rows if row.outcome]
+    cells = [
+        (_name(row), what(row), happened(row.run, row.outcome), proves(row), f"{row.outcome.seconds:.0f}")
+        for row in ran
+        if row.outcome
+    ]
+    head = ("case", "what ran", "what happened", "what it proves", "seconds")
+    parts = [HEAD + "Versions: " + ", ".join(f"{name} {text}" for name, text in versions.items()) + "."]
+    parts.append("\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * 5, *cells)))
+    missing = [f"- {row.case.name}: {'; '.join(row.failures)}" for row in rows if not row.outcome]
+    if missing:
+        parts.append("## Not run\n\n" + "\n".join(missing))
+    return "\n\n".join(parts) + "\n"
+
+
+def what(row: Row) -> str:
+    """The kind, and how many Pods ran which programs."""
+    kind = row.run.cr["kind"]
+    assert row.outcome
+    programs = Counter(row.outcome.programs.values())
+    return f"{kind}: " + ", ".join(f"{n} × `{program}`" for program, n in programs.items())
+
+
+def happened(run: Run, outcome: Outcome | None) -> str:
+    """What became of the Pods, in a few words."""
+    if outcome is None:
+        return ""
+    ends = Counter(str(seen_exit(outcome, name)) for name in outcome.pods)
+    words = [_end(end, n, len(outcome.pods)) for end, n in ends.items()]
+    again = sum(pod["restarts"] for pod in outcome.pods.values())
+    words += [f"{again} restarts"] * bool(again)
+    worlds = Counter(int(world) for _, world in TRAINED.findall("\n".join(outcome.logs.values())))
+    words += [f"{n} of world size {world} trained" for world, n in worlds.items()] or ["nothing trained"]
+    words += [f"phase {outcome.phase}"] * bool(run.expect.phase)
+    return ", ".join(words)
+
+
+def proves(row: Row) -> str:
+    """The sentence of the case; for a policy, with its code and claim."""
+    case = row.case
+    if not case.policy:
+        return case.proves
+    claim = case.claim if row.run.name == "bad" else "trains" if row.run.name == "mended" else row.run.name
+    return f"[{case.policy}](rules/{case.policy}.md) {claim}: {case.proves}"
+
+
+def _end(end: str, count: int, of: int) -> str:
+    said = f"exit {end}" if end.isdigit() else f"still {end}"
+    return said if count == of else f"{count} {said}"
+
+
+def _name(row: Row) -> str:
+    return f"{row.case.name} ({row.run.name})" if row.run.name else row.case.name
+
+
+def summary(rows: Iterable[Row]) -> dict[str, Any]:
+    """How many jobs held, failed and could not run."""
+    rows = [*rows]
+    return {
+        "held": sum(not row.failures for row in rows),
+        "failed": sum(bool(row.failures and row.outcome) for row in rows),
+        "not run": sum(not row.outcome for row in rows),
+    }
