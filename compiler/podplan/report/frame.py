@@ -31,10 +31,10 @@ def underlined(where: Location, line: str, width: int, mark: str) -> tuple[str, 
     before = columns(shown_line(line[: where.column - 1]))
     length = max(1, min(columns(shown_line(line[where.column - 1 : end - 1])), MAX_UNDERLINED))
     text = shown_line(line)
-    if columns(text) <= width:
+    if max(columns(text), before + length) <= width:
         return text, " " * before + mark * length
-    start = max(0, min(before - MARGIN, before + length - width + 2)) if before + length > width - 1 else 0
-    start = min(start, before)
+    start = max(0, min(before - MARGIN, before + length + 1 - width)) if before + length >= width else 0
+    start = max(start, before + 3 - width)
     cut, skipped = _slice(text, start, width)
     shift = before - skipped + (columns(CUT) if start else 0)
     return cut, " " * shift + mark * max(1, min(length, width - shift))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from podplan.check import Result
 from podplan.findings import Finding, Location, Severity, pointer
-from podplan.report.frame import underlined
+from podplan.report.frame import CUT, underlined
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
 from podplan.report.visible import visible
@@ -40,37 +41,47 @@ def _head(found: Finding, style: Style) -> str:
     return style.paint(f"{found.severity}[{found.rule} {found.name}]", SEVERITIES[found.severity])
 
 
+class Mark(NamedTuple):
+    """A place to underline, with its label; ``main`` is what the finding is about."""
+
+    where: Location
+    label: str
+    main: bool
+
+
 def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) -> str:
-    shown = [(found.location, "")]
-    shown += [(related.location, related.message) for related in found.related]
-    gutter = max(len(str(where.line)) for where, _ in shown)
+    marks = [Mark(found.location, "", main=True)]
+    marks += [Mark(related.location, visible(related.message), main=False) for related in found.related]
+    gutter = max(len(str(mark.where.line)) for mark in marks)
     lines = [f"{_head(found, style)}{style.paint(': ' + visible(found.message), BOLD)}"]
-    for number, (where, label) in enumerate(shown):
+    for number, file in enumerate(dict.fromkeys(mark.where.file for mark in marks)):
+        of_file = [mark for mark in marks if mark.where.file == file]
+        first = of_file[0].where
         arrow = style.paint("-->" if number == 0 else ":::", BLUE)
-        place = visible(f"{where.file}:{where.line}:{where.column}")
-        lines.append(f"{' ' * gutter}{arrow} {place}")
-        colour = SEVERITIES[found.severity] if number == 0 else BLUE
-        mark = "^" if number == 0 else "-"
-        lines += _frame(where, visible(label), lines_of.get(where.file, []), gutter, mark, style, colour)
+        lines.append(f"{' ' * gutter}{arrow} {visible(f'{file}:{first.line}:{first.column}')}")
+        lines += _frame(of_file, lines_of.get(file, []), gutter, style, SEVERITIES[found.severity])
     lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {visible(note)}" for note in _notes(found)]
     return "\n".join(lines)
 
 
-def _frame(
-    where: Location, label: str, lines: list[str], gutter: int, mark: str, style: Style, colour: str
-) -> list[str]:
-    """The line of a place with what it is about underlined; nothing for a text that is not at hand."""
+def _frame(marks: list[Mark], lines: list[str], gutter: int, style: Style, colour: str) -> list[str]:
+    """The lines of places in one file, with what is meant underlined; only labels for a text not at hand."""
     bar = style.paint("|", BLUE)
-    if where.line > len(lines):
-        return [f"{' ' * gutter} {bar} {label}"] if label else []
-    text, underline = underlined(where, lines[where.line - 1], style.width - gutter - 3, mark)
-    number = style.paint(f"{where.line:>{gutter}}", BLUE)
-    below = style.paint(underline.lstrip() + (f" {label}" if label else ""), colour)
-    return [
-        f"{' ' * gutter} {bar}",
-        f"{number} {bar} {text}",
-        f"{' ' * gutter} {bar} {' ' * (len(underline) - len(underline.lstrip()))}{below}",
-    ]
+    if any(mark.where.line > len(lines) for mark in marks):
+        return [f"{' ' * gutter} {bar} {mark.label}" for mark in marks if mark.label]
+    shown = [f"{' ' * gutter} {bar}"]
+    last = 0
+    for mark in sorted(marks, key=lambda mark: (mark.where.line, mark.where.column)):
+        where = mark.where
+        sign = "^" if mark.main else "-"
+        text, underline = underlined(where, lines[where.line - 1], style.width - gutter - 3, sign)
+        if where.line != last or CUT in text:
+            shown.append(f"{style.paint(f'{where.line:>{gutter}}', BLUE)} {bar} {text}")
+        last = where.line
+        indent, signs = " " * (len(underline) - len(underline.lstrip())), underline.lstrip()
+        told = f"{signs} {mark.label}" if mark.label else signs
+        shown.append(f"{' ' * gutter} {bar} {indent}{style.paint(told, colour if mark.main else BLUE)}")
+    return shown
 
 
 def _notes(found: Finding) -> list[str]:

@@ -7,6 +7,8 @@ begins a line.
 
 from __future__ import annotations
 
+import re
+
 from podplan.check import Result
 from podplan.findings import Finding, Severity
 from podplan.reading.files import from_root
@@ -16,6 +18,7 @@ from podplan.report.visible import visible
 
 MAX_OF_LEVEL = 10
 MAX_CHARACTERS = 4096
+_HALF_ESCAPE = re.compile("%[0-9A-F]?$")
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
@@ -53,7 +56,7 @@ def _message(found: Finding) -> str:
     if found.help:
         parts.append(f"help: {found.help}")
     text = _data("\n".join(visible(part) for part in parts)).replace("##[", "## [")
-    return text if len(text) <= MAX_CHARACTERS else text[: MAX_CHARACTERS - 1].rstrip("%0A2D5") + "…"
+    return text if len(text) <= MAX_CHARACTERS else _HALF_ESCAPE.sub("", text[: MAX_CHARACTERS - 1]) + "…"
 
 
 def _data(text: str) -> str:

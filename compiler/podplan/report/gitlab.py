@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 from podplan.check import Result
 from podplan.findings import Severity
 from podplan.reading.files import from_root
 from podplan.report.fingerprint import fingerprints
+from podplan.report.json import json_text
 
 SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
@@ -26,4 +25,4 @@ def render(result: Result) -> str:
             result.findings, fingerprints(result.findings, result.texts), strict=True
         )
     ]
-    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+    return json_text(entries, indent=2) + "\n"

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from podplan.check import Result
 from podplan.findings import Finding, pointer
 
 FORMAT = 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def render(result: Result) -> str:
     """The findings and the summary as one JSON object."""
     findings = [finding(found) for found in result.with_suppressed]
     document = {"format": FORMAT, "findings": findings, "summary": summary(result)}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document, indent=2) + "\n"
+
+
+def json_text(document: Any, indent: int | None = None) -> str:
+    """``document`` as JSON; half of a surrogate pair, as odd file names have it, becomes U+FFFD."""
+    return _SURROGATE.sub("\ufffd", json.dumps(document, indent=indent, ensure_ascii=False))
 
 
 def summary(result: Result) -> dict[str, Any]:

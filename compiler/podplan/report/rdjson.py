@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from podplan.check import Result
 from podplan.findings import Finding, Location
 from podplan.reading.files import from_root
+from podplan.report.json import json_text
 from podplan.source.places import LINE_BREAK
 
 
@@ -19,7 +19,7 @@ def render(result: Result) -> str:
         "source": {"name": "podplan"},
         "diagnostics": [_diagnostic(found, lines) for found in result.findings],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
 def _diagnostic(found: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any]:

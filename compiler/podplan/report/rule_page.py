@@ -19,12 +19,19 @@ def page(data: Mapping[str, Any]) -> str:
     ]
     if data.get("proof"):
         parts.append(f"## Proof\n\n{str(data['proof']).strip()}")
-    if data.get("help"):
-        parts.append(f"## What to do\n\n{data['help'][0].upper()}{data['help'][1:]}.")
+    if data.get("help") or data.get("helpFor"):
+        parts.append("\n\n".join(["## What to do", *_help(data)]))
     parts += [_example(example) for example in data.get("examples", ())]
     if data.get("links"):
         parts.append("## Links\n\n" + "\n".join(f"- <{link}>" for link in data["links"]))
     return "\n\n".join(parts) + "\n"
+
+
+def _help(data: Mapping[str, Any]) -> list[str]:
+    """What to do, where it is the same for all kinds, and a list of the kinds for which it is another."""
+    said = [f"{data['help'][0].upper()}{data['help'][1:]}."] if data.get("help") else []
+    kinds = [f"- {kind}: {text}" for kind, text in data.get("helpFor", {}).items()]
+    return [*said, "\n".join(kinds)] if kinds else said
 
 
 def builtin_page(rule: Rule) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +12,7 @@ from podplan.lint.baseline import REASON as BASELINE
 from podplan.lint.catalogue import one, ours
 from podplan.reading.files import from_root
 from podplan.report.fingerprint import fingerprints
+from podplan.report.json import json_text
 from podplan.report.rule_page import builtin_page, page
 from podplan.rules import RULES
 
@@ -42,7 +42,7 @@ def render(result: Result) -> str:
         ],
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
 def _rule(found: Finding) -> dict[str, Any]:
