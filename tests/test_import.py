@@ -43,7 +43,7 @@ def document(text: str) -> Document:
 
 def imported(text: str) -> Imported:
     found = document(text)
-    return import_cr(Doc("cr.yaml", found.data, source=found), text)
+    return import_cr(Doc("cr.yaml", found.data, source=found))
 
 
 def compiled(profile: str) -> Any:
@@ -424,7 +424,7 @@ def test_an_entry_of_a_list_keeps_its_own_comments() -> None:
     found = document(text)
     doc = Doc("cr.yaml", found.data, source=found)
     entry = split(copied(root(doc)["items"][1]), "b")
-    assert import_cr(entry, text).text == (
+    assert import_cr(entry).text == (
         "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: b}\n"
         "spec:\n  job: GenericJob\n  cleanUp: All  # of b\n"
     )
@@ -494,14 +494,24 @@ def test_comments_of_other_documents_stay_there() -> None:
     one = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\nspec: {}\n"
     text = f"# first\n{one}# end of first\n---\n# second\n{one}# end\n"
     documents = read(text.encode(), "f").documents
-    assert [c.text for c in comments_of(documents[0], text)] == ["# first", "# end of first"]
-    assert [c.text for c in comments_of(documents[1], text)] == ["# second", "# end"]
+    assert [c.text for c in comments_of(documents[0])] == ["# first", "# end of first"]
+    assert [c.text for c in comments_of(documents[1])] == ["# second", "# end"]
 
 
 def test_a_hash_inside_a_scalar_is_no_comment() -> None:
-    text = "a: 'x # no'\nb: \"y # no\"\nc: x#no\nd: |\n  # no\n  z # no\ne: p  # yes\n"
-    assert [(c.text, c.where, c.path) for c in comments_of(document(text), text)] == [
-        ("# yes", "beside", ("e",))
+    text = "a: 'x # no'  # also\nb: \"y # no\"\nc: x#no\nd: |\n  # no\n  z # no\ne: p  # yes\n"
+    assert [(c.text, c.where, c.path) for c in comments_of(document(text))] == [
+        ("# also", "beside", ("a",)),
+        ("# yes", "beside", ("e",)),
+    ]
+
+
+def test_a_comment_behind_a_bare_dash_is_about_its_entry() -> None:
+    text = "a: 1\nb:\n-  # first\n  c: 1\n- # second\n  d\n- - e  # inner\n"
+    assert [(c.text, c.where, c.path) for c in comments_of(document(text))] == [
+        ("# first", "beside", ("b", 0)),
+        ("# second", "beside", ("b", 1)),
+        ("# inner", "beside", ("b", 2, 0)),
     ]
 
 

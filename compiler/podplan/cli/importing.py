@@ -37,7 +37,7 @@ def command(file: str, output: str, **_: Any) -> int:
         raise RequestError(f"{output} exists already; podplan import does not overwrite it")
     texts = []
     for item in documents:
-        text, problems = import_cr(item.doc, found.text) if item.what == "cr" else _refused(item)
+        text, problems = import_cr(item.doc) if item.what == "cr" else _refused(item)
         left_out = "" if text else "; it is not imported"
         for problem in problems[: None if text else 1]:
             click.echo(f"{file}:{_line(item.doc)}: {problem.message}{left_out}", err=True)

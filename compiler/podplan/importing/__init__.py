@@ -35,8 +35,8 @@ class Imported(NamedTuple):
     problems: list[Problem]
 
 
-def import_cr(cr: Doc | Document | Data, text: str = "") -> Imported:
-    """The shortest natural profile for a CR, as YAML with the comments of ``text``, the file it is from.
+def import_cr(cr: Doc | Document | Data) -> Imported:
+    """The shortest natural profile for a CR, as YAML with the comments of the file it is from.
 
     Compiled again, it gives the same data but for the status, what the server sets in the metadata, and
     old spellings, which it has right.
@@ -57,7 +57,7 @@ def import_cr(cr: Doc | Document | Data, text: str = "") -> Imported:
     document, top = _in_file(cr)
     found = [
         comment._replace(path=after(comment.path, now.moves))
-        for comment in (comments_of(document, text, top) if document is not None else ())
+        for comment in (comments_of(document, top) if document is not None else ())
     ]
     return Imported(written(_escaped(profile), moved(found, profile)), problems)
 

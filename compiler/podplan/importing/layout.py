@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from podplan.emit import emit_document
 from podplan.findings import Path
-from podplan.importing.comments import Comment
+from podplan.importing.comments import PlacedComment
 from podplan.source.scalars import resolve
 
 WIDTH = 100
@@ -27,13 +27,13 @@ _ALWAYS_BLOCK = (("spec",), ("spec", "env"))
 class Page(NamedTuple):
     """The comments at each path, and the paths that have comments somewhere below."""
 
-    marks: dict[Path, list[Comment]]
+    marks: dict[Path, list[PlacedComment]]
     crowded: frozenset[Path]
 
 
-def written(profile: dict[str, Any], comments: Iterable[Comment] = ()) -> str:
+def written(profile: dict[str, Any], comments: Iterable[PlacedComment] = ()) -> str:
     """The YAML text of ``profile``; the paths of ``comments`` are in it."""
-    marks: dict[Path, list[Comment]] = {}
+    marks: dict[Path, list[PlacedComment]] = {}
     for comment in comments:
         marks.setdefault(comment.path, []).append(comment)
     page = Page(marks, frozenset(path[:cut] for path in marks for cut in range(len(path))))

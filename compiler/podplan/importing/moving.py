@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from podplan.findings import Path
-from podplan.importing.comments import Comment
+from podplan.importing.comments import PlacedComment
 from podplan.kinds.compiling import compile_profile
 from podplan.provenance import Doc, origin_of, origins_below
 
@@ -17,7 +17,7 @@ _ROLES: Path = ("spec", "roles")
 _SAME = ("apiVersion", "kind", "metadata")
 
 
-def moved(comments: list[Comment], profile: dict[str, Any]) -> list[Comment]:
+def moved(comments: list[PlacedComment], profile: dict[str, Any]) -> list[PlacedComment]:
     """``comments`` with the paths of the profile; what has no place there goes to the top.
 
     What several roles say in the CR is said once in the profile, and so is a comment that each of them has.
@@ -26,7 +26,7 @@ def moved(comments: list[Comment], profile: dict[str, Any]) -> list[Comment]:
         return []
     cr = compile_profile(Doc("profile", profile), None).cr
     assert cr is not None, "an imported profile compiles"
-    first: dict[Comment, Path] = {}
+    first: dict[PlacedComment, Path] = {}
     return [
         there
         for comment in comments
@@ -34,7 +34,7 @@ def moved(comments: list[Comment], profile: dict[str, Any]) -> list[Comment]:
     ]
 
 
-def _moved(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Comment:
+def _moved(comment: PlacedComment, cr: Doc, profile: dict[str, Any]) -> PlacedComment:
     if comment.where in ("top", "end"):
         return comment
     place = _between_fields(comment, cr, profile) or _home(cr, comment.path)
@@ -43,7 +43,7 @@ def _moved(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Comment:
     return comment._replace(path=place)
 
 
-def _between_fields(comment: Comment, cr: Doc, profile: dict[str, Any]) -> Path | None:
+def _between_fields(comment: PlacedComment, cr: Doc, profile: dict[str, Any]) -> Path | None:
     """The field of the profile's spec above or below which a comment between fields of the CR's spec belongs.
 
     None for a comment that stands elsewhere.

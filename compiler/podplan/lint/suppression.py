@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from podplan.findings import Finding, Location
-from podplan.lint.comments import Comment, Cover, comments
+from podplan.lint.comments import Cover, SuppressionComment, suppressions
 from podplan.lint.directives import ANNOTATION_FORM, FORM, annotation
 from podplan.lint.locate import locate
 from podplan.lint.selection import UNSILENCED, means, meant
@@ -56,7 +56,7 @@ class Marks(NamedTuple):
 
 def page(source: Source, terms: Terms) -> Page:
     """The suppressions of a file. Raises BoundExceeded."""
-    found = comments(source)
+    found = suppressions(source)
     kept: list[Suppression] = []
     faults: list[Finding] = []
     for comment in found:
@@ -78,7 +78,9 @@ def annotated(doc: Doc, terms: Terms) -> tuple[list[Suppression], list[Finding]]
     kept: list[Suppression] = []
     faults: list[Finding] = []
     for written in parts:
-        usable, wrong = _judged(Comment(written, where, Cover((0, 0), (0, 0))), terms, ANNOTATION_FORM)
+        usable, wrong = _judged(
+            SuppressionComment(written, where, Cover((0, 0), (0, 0))), terms, ANNOTATION_FORM
+        )
         kept += (one._replace(cover=None, alone=len(parts) == 1) for one in usable)
         faults += wrong
     return kept, faults
@@ -122,7 +124,9 @@ def hygiene(
             yield _finding("LINT005", message, one.location)
 
 
-def _judged(comment: Comment, terms: Terms, form: str = FORM) -> tuple[list[Suppression], list[Finding]]:
+def _judged(
+    comment: SuppressionComment, terms: Terms, form: str = FORM
+) -> tuple[list[Suppression], list[Finding]]:
     """The suppressions that a comment amounts to, and what is wrong with it."""
     written, where, cover = comment
     if written.fault:

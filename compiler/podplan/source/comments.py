@@ -1,0 +1,121 @@
+"""The comments of a file, and the keys and entries of its documents that they may be about.
+
+YAML itself drops comments; so they are looked for in the text, between the scalars, where a # is no comment.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from podplan.source import Document, Path
+
+# A line that begins or ends a document.
+MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
+_COMMENT = re.compile(r"(?:\A|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
+# The first line of a block scalar, which may end in a comment.
+_BLOCK_HEADER = re.compile(r"(?:[&!]\S*\s+)*[|>][^\r\n]*")
+# A dash with its entry on a line below.
+_BARE_DASH = re.compile(r"-(?:[ \t]+#|$)")
+
+
+class Comment(NamedTuple):
+    """A comment with its ``#``, its 0-based offset and that of its line; ``alone``: nothing is before it."""
+
+    start: int
+    text: str
+    line_start: int
+    alone: bool
+
+
+class Node(NamedTuple):
+    """A key with its value, or an entry of a list: 0-based offsets of where it begins and where it ends.
+
+    An entry of a block list begins with its dash; ``content`` is behind it, and else the same as ``start``.
+    """
+
+    start: int
+    content: int
+    end: int
+    document: int
+    path: Path
+
+
+def comments(
+    text: str, documents: Iterable[Document], first: int = 0, last: int | None = None
+) -> Iterator[Comment]:
+    """The comments of a text between two offsets, in order; ``documents`` are those that it holds."""
+    scalars = sorted(extent for document in documents for extent in _scalars(document))
+    last = len(text) if last is None else last
+    while found := _COMMENT.search(text, first, last):
+        start = found.start()
+        scalar = bisect_right(scalars, (start, start)) - 1
+        if scalar >= 0 and scalars[scalar][0] < start < scalars[scalar][1]:
+            first = scalars[scalar][1]
+            continue
+        line_start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
+        alone = not text[line_start:start].strip("\ufeff \t")
+        yield Comment(start, found[0].rstrip(), line_start, alone)
+        first = found.end()
+
+
+def nodes(document: Document) -> list[Node]:
+    """The keys and entries of a document, in the order of the text; what begins together, outermost first."""
+    found = (_node(document, path) for path, _ in _everything(document.data))
+    return sorted(found, key=lambda node: (node.start, len(node.path)))
+
+
+def _node(document: Document, path: Path) -> Node:
+    span = document.span(path)
+    if isinstance(path[-1], str):
+        start = content = document.span(path, on_key=True).start
+    else:
+        start, content = _dash(span.start, document.text), span.start
+    # What stands behind an alias or a merge key has its place elsewhere, and its end may come before.
+    return Node(start, content, max(span.end, start), document.index, path)
+
+
+def _dash(start: int, text: str) -> int:
+    """Where the dash before an entry of a block list stands; ``start`` for an entry in brackets."""
+    at = start - 1
+    while at >= 0 and text[at] in " \t":
+        at -= 1
+    if at >= 0 and text[at] == "-":
+        return at
+    if at < 0 or text[at] not in "\r\n":
+        return start
+    # The dash may stand on a line above, with nothing but comments in between.
+    line_end = at
+    while line_end > 0:
+        line_start = max(text.rfind("\n", 0, line_end), text.rfind("\r", 0, line_end)) + 1
+        line = text[line_start:line_end].strip(" \t")
+        if _BARE_DASH.match(line):
+            return text.index("-", line_start)
+        if line and not line.startswith("#"):
+            return start
+        line_end = line_start - 1
+    return start
+
+
+def _scalars(document: Document) -> Iterator[tuple[int, int]]:
+    """The extents of keys and scalar values."""
+    for path, value in _everything(document.data):
+        if isinstance(path[-1], str):
+            key = document.span(path, on_key=True)
+            yield key.start, key.end
+        if not isinstance(value, dict | list):
+            span = document.span(path)
+            header = _BLOCK_HEADER.match(document.text, span.start, span.end)
+            yield (header.end() if header else span.start), span.end
+
+
+def _everything(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The paths below the top, each with its value."""
+    entries: Any = (
+        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    )
+    for step, value in entries:
+        yield (*path, step), value
+        yield from _everything(value, (*path, step))
