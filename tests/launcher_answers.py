@@ -23,7 +23,7 @@ import random
 import shlex
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -183,7 +183,7 @@ def answered(ask: Callable[[list[str]], Answer], words: list[str], env: dict[str
             return {"words": words, "env": env, "accepted": False}
 
 
-def torchrun() -> Iterator[Answer]:
+def torchrun(asked: Iterable[Case]) -> Iterator[Answer]:
     torch = import_module("torch")
     run = import_module("torch.distributed.run")
     parse = import_module("torch.distributed.elastic.rendezvous.utils").parse_rendezvous_endpoint
@@ -223,11 +223,11 @@ def torchrun() -> Iterator[Answer]:
         mock.patch.object(torch.cuda, "device_count", return_value=8),
         mock.patch.object(torch.multiprocessing, "_set_thread_name"),
     ):
-        for words, env in cases(TORCHRUN_OPTIONS, TORCHRUN_ENV, 300):
+        for words, env in asked:
             yield answered(ask, words, env)
 
 
-def deepspeed() -> Iterator[Answer]:
+def deepspeed(asked: Iterable[Case]) -> Iterator[Answer]:
     os.environ["DS_ACCELERATOR"] = "cpu"
     runner: Any = import_module("deepspeed.launcher.runner")
     read = runner.parse_args
@@ -272,11 +272,11 @@ def deepspeed() -> Iterator[Answer]:
         mock.patch("shutil.which", return_value="/usr/bin/launcher"),
         mock.patch.dict(os.environ, {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}),
     ):
-        for words, env in cases(DEEPSPEED_OPTIONS, [{}], 250):
+        for words, env in asked:
             yield answered(ask, words, env)
 
 
-def accelerate() -> Iterator[Answer]:
+def accelerate(asked: Iterable[Case]) -> Iterator[Answer]:
     launch = import_module("accelerate.commands.launch")
     top = import_module("accelerate.commands.utils").CustomArgumentParser("accelerate", allow_abbrev=False)
     launch.launch_command_parser(top.add_subparsers())
@@ -300,13 +300,21 @@ def accelerate() -> Iterator[Answer]:
         return answer
 
     with mock.patch("os.path.isfile", return_value=False):
-        for words, env in cases(ACCELERATE_OPTIONS, [{}], 250):
+        for words, env in asked:
             yield answered(ask, words, env)
+
+
+# What each launcher is asked: its table of options, environments, and how many draws of several.
+ASKED: dict[str, tuple[str, list[dict[str, str]], int]] = {
+    "torchrun": (TORCHRUN_OPTIONS, TORCHRUN_ENV, 300),
+    "deepspeed": (DEEPSPEED_OPTIONS, [{}], 250),
+    "accelerate": (ACCELERATE_OPTIONS, [{}], 250),
+}
 
 
 def main() -> None:
     for name in sys.argv[1:]:
-        answers = {json.dumps([a["words"], a["env"]]): a for a in globals()[name]()}
+        answers = {json.dumps([a["words"], a["env"]]): a for a in globals()[name](cases(*ASKED[name]))}
         lines = [json.dumps(answer, sort_keys=True) for answer in answers.values()]
         (FIXTURES / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         accepted = sum(answer["accepted"] for answer in answers.values())

@@ -253,12 +253,6 @@ LAUNCHED = {
     "deepspeed_job": {"deepspeed"},
     "pytorch_training_job": {"torchrun", "python"},
 }
-# A resume command that somebody wrote without it.
-REFUSED = {
-    ("colossalai_job_replicas", "resumed"): {
-        "colossalai run needs --nproc_per_node; it exits with 0 without it"
-    }
-}
 
 
 def pods(path: Path) -> list[Any]:
@@ -275,7 +269,7 @@ def test_lowered_pods_start_their_launcher(kind: str) -> None:
         invocations = [invocation for found in founds for invocation in found.invocations]
         launchers |= {invocation.launcher for invocation in invocations}
         errors = {error.sentence for one in invocations for error in one.errors if not error.only}
-        assert errors == REFUSED.get((kind, path.parent.name), set()), path
+        assert errors == set(), path
         assert not any(found.faults for found in founds), path
     assert LAUNCHED[kind] <= launchers
 

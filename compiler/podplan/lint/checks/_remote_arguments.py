@@ -18,17 +18,25 @@ Version = tuple[int, ...]
 
 NEXT = "."  # stands for the word that follows
 
+_OF_PDSH = re.compile("%[hnu]")
+_DOUBLED = re.compile("%%(?=[hnu])")
+
 # Tags such as 0.9.0, chat-0.9.0 and v072_torch112.
 _DOTTED = re.compile(r"(?<![\d.])v?(0\.\d{1,2}\.\d{1,2})(?![\d.])")
 _PACKED = re.compile(r"(?<![\w.])v0(\d)(\d)(?![\d.])")
 
 
 class Regime(NamedTuple):
-    """How the versions from ``since`` on send one argument: the text that the remote shell reads."""
+    """How the versions from ``since`` on send one argument: the text that the remote shell reads.
+
+    pdsh replaces ``%h``, ``%u`` and ``%n`` by the host, the user and the number of the worker, and ``%%`` by
+    one ``%``, in whatever it sends.
+    """
 
     name: str
     since: Version
     sent: Callable[[str], str]
+    by_pdsh: bool = True
 
 
 def deepspeed_version(image: object) -> Version | None:
@@ -71,7 +79,7 @@ DEEPSPEED: tuple[Regime, ...] = (
 )
 # The script itself is sent as it is by both launchers, in every version.
 SCRIPT = Regime("the script is sent without quotes", (0, 0, 0), str)
-COLOSSALAI = Regime("colossalai run", (0, 0, 0), str)
+COLOSSALAI = Regime("colossalai run", (0, 0, 0), str, by_pdsh=False)
 
 
 def regimes_of(version: Version | None) -> tuple[Regime, ...]:
@@ -84,9 +92,16 @@ def regimes_of(version: Version | None) -> tuple[Regime, ...]:
 def arrives(word: str, regime: Regime) -> Arrival:
     """What the program on a worker gets for ``word``, where another word follows it."""
     try:
-        got = arrival(f"{regime.sent(word)} {NEXT}")
+        sent = regime.sent(word)
     except ValueError:
         return Arrival(fault="a quote is never closed")
+    if regime.by_pdsh:
+        parts = sent.split("%%")
+        of_pdsh = next(filter(None, map(_OF_PDSH.search, parts)), None)
+        if of_pdsh:
+            return Arrival(replaced=of_pdsh[0])
+        sent = "%".join(parts)
+    got = arrival(f"{sent} {NEXT}")
     if got.fault or got.ends or got.replaced:
         return got
     if got.words[-1:] != (NEXT,):
@@ -99,7 +114,10 @@ def survives(word: str, regime: Regime) -> bool:
     got = arrives(word, regime)
     if got == Arrival((word,)):
         return True
-    return len(got.words) == 1 and got == Arrival(got.words) and _by_hand(word, got.words[0])
+    if regime.by_pdsh:
+        word = _DOUBLED.sub("%", word)
+    one = len(got.words) == 1 and got == Arrival(got.words)
+    return one and (got.words[0] == word or _by_hand(word, got.words[0]))
 
 
 def _by_hand(word: str, got: str) -> bool:
@@ -119,7 +137,8 @@ def spelling(
     """
     option, equals, value = written.partition("=") if written.startswith("-") else ("", "", written)
     wanted = Arrival((expanded(written),))
-    for candidate in (shlex.quote(written), f"{option}{equals}{shlex.quote(value)}"):
+    doubled = written.replace("%", "%%")
+    for candidate in (doubled, shlex.quote(written), f"{option}{equals}{shlex.quote(value)}"):
         if all(arrives(expanded(candidate), regime) == wanted for regime in regimes):
             return candidate
     return ""

@@ -29,6 +29,11 @@ class Arrival(NamedTuple):
     swallows: bool = False
 
 
+# What is the home folder at the start of a word, or of the value of what looks like an assignment.
+_HOME = re.compile(r"(?:[A-Za-z_]\w*=)?(~)(?:/|\Z)")
+# A path that names files, or all files there are: a pattern that will hardly find nothing.
+_FILES = re.compile(r"(/.*[*?].*|\*)\Z", re.DOTALL)
+
 # A character of a word, and whether quotes take away what it would mean.
 _Char = tuple[str, bool]
 
@@ -52,7 +57,11 @@ def arrival(text: str) -> Arrival:
 
 
 def _replaced(pieces: tuple[Piece, ...]) -> str:
-    return next((piece.text for piece in pieces if piece.opaque or piece.name), "")
+    found = next((piece.text for piece in pieces if piece.opaque or piece.name), "")
+    if found or len(pieces) != 1 or pieces[0].quoted:
+        return found
+    home, files = _HOME.match(pieces[0].text), _FILES.match(pieces[0].text)
+    return home[1] if home else files[1] if files else ""
 
 
 def _chars(pieces: tuple[Piece, ...]) -> list[_Char]:

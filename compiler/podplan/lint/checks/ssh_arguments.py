@@ -87,6 +87,7 @@ def _arguments(job: Job) -> Iterator[Sent]:
     regimes: tuple[Regime, ...] = (COLOSSALAI,)
     if kind_of(job) == "DeepSpeedJob":
         regimes = regimes_of(deepspeed_version(container.data.get("image")) if container else None)
+    script = SCRIPT._replace(by_pdsh=regimes[0].by_pdsh)
     variables = environment(container.data) if container else {}
     complete = container is not None and not container.data.get("envFrom")
 
@@ -95,7 +96,7 @@ def _arguments(job: Job) -> Iterator[Sent]:
 
     for index, written in enumerate(words):
         if isinstance(written, str) and expand(written, variables, complete=complete).known:
-            sent_as = regimes if index else (SCRIPT,)
+            sent_as = regimes if index else (script,)
             yield Sent((*path, index), written, expanded(written), sent_as, expanded)
 
 
@@ -129,6 +130,10 @@ def _what(word: str, got: Arrival) -> str:
     if got.ends:
         sign = "the line break" if got.ends == "\n" else f'"{got.ends}"'
         return f"the shell of the workers takes {sign} in this argument for the end of the command"
+    if got.replaced.startswith("%"):
+        return (
+            f"pdsh replaces {got.replaced} in this argument by the host, the user or the number of a worker"
+        )
     if got.replaced:
         return f"the shell of the workers replaces {_shown(got.replaced)} in this argument"
     if got.swallows:

@@ -10,7 +10,7 @@ from podplan.findings import Path
 from podplan.launchers.kubelet import environment
 from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
-from podplan.lint.checks._remote_arguments import COLOSSALAI, arrives, deepspeed_version
+from podplan.lint.checks._remote_arguments import COLOSSALAI, SCRIPT, arrives, deepspeed_version
 from podplan.lint.checks._ssh_names import of_the_runtime
 from podplan.lint.checks._training import env, role_called, training
 from podplan.lint.subject import Hit, Subject
@@ -85,21 +85,23 @@ def _lost(name: str, value: str, colossal: bool, version: tuple[int, ...] | None
         if colossal:
             return f"colossalai run leaves out {name}: its value has more than one line", True
         return f"{name} has more than one line, and the env file of deepspeed has one variable a line", True
-    quoted = _export_fault(name, f'{name}="{value}"', value)
+    quoted = _export_fault(name, f'{name}="{value}"', value, by_pdsh=not colossal)
     if colossal or quoted:
         certain = colossal or "$(" not in value
         return (f"{quoted} (exported in double quotes)" if quoted else ""), certain
-    raw = _export_fault(name, f"{name}={value}", value)
+    raw = _export_fault(name, f"{name}={value}", value, by_pdsh=True)
     if raw and (version is None or version < (0, 15, 2)):
         return f"{raw} (DeepSpeed up to 0.15.1 exports it without quotes)", version is not None
     return "", True
 
 
-def _export_fault(name: str, text: str, value: str) -> str:
+def _export_fault(name: str, text: str, value: str, *, by_pdsh: bool) -> str:
     """What is wrong with an assignment behind ``export``; the value itself is not shown."""
-    got = arrives(text, COLOSSALAI)
+    got = arrives(text, SCRIPT if by_pdsh else COLOSSALAI)
     if got.fault:
         return f"the shell of the workers cannot read the value of {name}: {got.fault}"
+    if got.replaced.startswith("%"):
+        return f"pdsh replaces {got.replaced} in the value of {name}"
     if got.replaced:
         return f"the shell of the workers replaces what begins with $ or ` in the value of {name}"
     if got.ends or got.swallows:
