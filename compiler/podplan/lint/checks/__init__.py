@@ -131,6 +131,7 @@ CHECKS: dict[str, str] = {
     "hostname-needed": "deepspeed",
     "unequal-slots": "deepspeed",
     "unused-workers": "deepspeed",
+    "missing-workers": "deepspeed",
     "custom-without-hostfile": "deepspeed",
     "launcher-workdir": "colossalai",
     "image-skew": "colossalai",

@@ -111,6 +111,17 @@ def unused_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     yield Hit(line.place(read.line.options[name].word), values, [where])
 
 
+def missing_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """``--num_nodes`` above the number of workers; values ``nodes`` and ``workers``."""
+    job = subject.job
+    line, pods = line_of(job), sum(each.replicas for each in _hosts.hostfile(job))
+    if line is None or line.read.nodes is None or not 0 < pods < line.read.nodes:
+        return
+    where = (subject.doc, workers(job)[0], counted(pods, "worker"))
+    values = {"nodes": line.read.nodes, "workers": counted(pods, "worker")}
+    yield Hit(line.place(line.read.line.options["num_nodes"].word), values, [where])
+
+
 def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """A deepspeed of one's own that is not told the hostfile; values ``workers`` and ``path``."""
     line = line_of(subject.job)
