@@ -23,6 +23,7 @@ def main() -> int:
     """Run what the options ask for; 0 when all of it holds."""
     options = _options()
     # So that what cleans up in case of an interrupt does so for this signal too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     python = Path(options.python).absolute()
     if lacking := machine.missing((), python):
