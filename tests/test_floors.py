@@ -15,14 +15,14 @@ PACKAGE = Path(podplan.__path__[0])
 
 # From the ground up; what stands in one line may not import one another.
 FLOORS = [
-    {"limits", "requests"},
+    {"limits", "nearest", "requests"},
     {"source"},
     {"provenance"},
     {"facts", "findings"},
     {"rules", "emit", "bundled", "selecting", "groups", "pruning", "launchers"},
     {"kubernetes", "reading"},
     {"schema", "cel"},
-    {"config", "profile", "kinds", "lint"},
+    {"config", "profile", "kinds", "lint", "status"},
     {"importing"},
     {"pipeline"},
     {"rendering"},

@@ -16,6 +16,7 @@ COMMANDS = {
     "render": "render",
     "lower": "lower",
     "why": "why",
+    "status": "status",
     "import": "importing",
     "rules": "rules",
     "explain": "explain",

@@ -14,3 +14,4 @@ from podplan.facts.jobs import *  # noqa: F403
 from podplan.facts.profile import *  # noqa: F403
 from podplan.facts.pytorch import *  # noqa: F403
 from podplan.facts.ssh import *  # noqa: F403
+from podplan.facts.status import *  # noqa: F403

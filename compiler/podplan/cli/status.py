@@ -1,0 +1,113 @@
+"""podplan status"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from podplan.cli.exits import CLEAN, NOTHING
+from podplan.cli.options import input_options, lowering_options
+from podplan.cli.output import write
+from podplan.cli.producing import produce
+from podplan.pipeline import Plan
+from podplan.reading import sources, standard_input
+from podplan.requests import RequestError
+from podplan.source import Source
+
+OTHERS = ("running", "succeeded", "failed", "pending", "creating", "unknown", "deleted")
+
+
+@click.command("status")
+@click.argument("file")
+@click.option("--pods", metavar="STATE", default="", help="States of Pods: kubectl's YAML, or worker-3: 137.")
+@click.option(
+    "--pod",
+    "told",
+    metavar="NAME=STATE",
+    multiple=True,
+    help="State of a Pod: worker-3=137, worker=Succeeded.",
+)
+@click.option(
+    "--others", type=click.Choice(OTHERS), default="running", help="Pods of which nothing is said [running]."
+)
+@click.option("--job", metavar="NAME", default="", help="Which job, where FILE has several.")
+@click.option(
+    "--elapsed", metavar="SECONDS", type=click.IntRange(0), default=None, help="How long the job has run."
+)
+@input_options
+@lowering_options
+@click.option("--format", "format_", type=click.Choice(["text", "json", "yaml"]), default="text")
+def command(
+    file: str,
+    pods: str,
+    told: Sequence[str],
+    others: str,
+    job: str,
+    elapsed: int | None,
+    format_: str,
+    **flags: Any,
+) -> int:
+    """Show what the controller reports of a job whose Pods are in some state, and what it does next.
+
+    FILE is a CR or a profile. STATE is what kubectl get pods -o yaml prints, or lines such as worker-3: 137:
+    what happens if worker-3 dies with 137? The status is the one after the controller has acted: restarts and
+    clean-up are in it. Exit code 0, whatever becomes of the job.
+    """
+    if file == pods == "-":
+        raise RequestError("FILE and STATE cannot both be standard input")
+    made = produce([file], frozenset({"profile", "cr"}), **{**flags, "fail_on": "never", "resumed": True})
+    if made.code != CLEAN:
+        return made.code
+    if not made.plans:
+        click.echo("podplan: no JobProfile and no training job here, so no status", err=True)
+        return NOTHING
+    plan = _one(file, made.plans, job)
+    from podplan.report import status as reporting
+    from podplan.status.acting import act
+    from podplan.status.job import observed
+    from podplan.status.replicas import replicas
+    from podplan.status.state import seen
+
+    assert plan.cr is not None
+    options = made.request.settings.options._replace(resumed=flags["resumed"])
+    expected = replicas(plan.groups, others.capitalize())
+    named = observed(plan.cr.data, expected, options, elapsed)
+    source = _read(pods) if pods else None
+    found = seen(named.name, plan.groups, expected, source, told)
+    render = {"text": reporting.as_text, "json": reporting.as_json, "yaml": reporting.as_yaml}[format_]
+    write(render(plan.cr, act(named._replace(replicas=tuple(found)))))
+    return CLEAN
+
+
+def _one(file: str, plans: list[Plan], wanted: str) -> Plan:
+    """The plan of the job that is asked for. Raises RequestError where that is none or several."""
+    from podplan.nearest import meant_or_known
+
+    names = [_name(plan) for plan in plans]
+    found = [plan for plan, name in zip(plans, names, strict=True) if wanted in ("", name)]
+    if not found:
+        raise RequestError(f'{file}: no job "{wanted}"{meant_or_known(wanted, names)}')
+    if len(found) > 1:
+        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+        raise RequestError(
+            f"{file}: has {len(names)} jobs ({listed}); say which one with --job NAME, or -e NAME"
+        )
+    return found[0]
+
+
+def _name(plan: Plan) -> str:
+    metadata = plan.cr.data.get("metadata") if plan.cr is not None else None
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return str(metadata.get("name") or metadata.get("generateName") or "")
+
+
+def _read(path: str) -> Source:
+    """The file with the states. Raises RequestError."""
+    if path == "-":
+        return standard_input()
+    [found] = sources([path])
+    if not isinstance(found, Source):
+        raise RequestError(f"{path}: {found.reason}")
+    return found

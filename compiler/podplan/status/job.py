@@ -1,0 +1,82 @@
+"""What is told of a job: its CR, its replicas as they were seen, and what was said besides."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from podplan.findings import Path
+from podplan.groups import Options
+from podplan.kubernetes.shape import entries, mapping, number, text
+from podplan.provenance import Fact
+from podplan.status.replicas import Replica
+from podplan.status.table import TABLE, Kind
+
+
+class Observed(NamedTuple):
+    """A job with all its replicas, those of rank 0 first. ``elapsed`` are the seconds since its start."""
+
+    cr: dict[str, Any]
+    kind: Kind
+    replicas: tuple[Replica, ...]
+    options: Options
+    elapsed: int | None = None
+
+    @property
+    def name(self) -> str:
+        metadata = mapping(self.cr, "metadata")
+        return text(metadata, "name") or text(metadata, "generateName")
+
+
+class Decision(NamedTuple):
+    """Something that the controller does, or does not: a sentence without its full stop, and why.
+
+    ``topic`` is restart, success, failure, clean-up, pause or create. ``path`` is the field of the CR that it
+    rests on, () for none.
+    """
+
+    topic: str
+    text: str
+    fact: Fact
+    replicas: tuple[Replica, ...] = ()
+    path: Path = ()
+
+
+def observed(
+    cr: dict[str, Any], replicas: list[Replica], options: Options, elapsed: int | None = None
+) -> Observed:
+    """A job of one of the kinds in the table."""
+    return Observed(cr, TABLE[cr["kind"]], tuple(replicas), options, elapsed)
+
+
+def at(data: Any, path: Path) -> Any:
+    """The value at a path of keys and indexes, None where nothing is."""
+    for step in path:
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data
+
+
+def spec_of(job: Observed, type_: str) -> Path:
+    """The path of the entry that describes a replica type."""
+    if job.kind.specs[-1] != "replicaSpecs":
+        return job.kind.specs
+    listed = entries(mapping(job.cr, "spec"), "replicaSpecs")
+    return next(((*job.kind.specs, i) for i, entry in listed if text(entry, "type") == type_), ())
+
+
+def restarted_before(job: Observed, type_: str) -> int:
+    """The restarts that a replica type has had, as far as its status and its replicas tell."""
+    tasks = entries(mapping(job.cr, "status"), "tasks")
+    counted = sum(number(task, "restartCount") for _, task in tasks if text(task, "type") == type_)
+    return counted + sum(replica.restarts for replica in job.replicas if replica.type == type_)
+
+
+def leader(job: Observed) -> Replica | None:
+    """The replica that decides over the job alone, if one does."""
+    if job.kind.leader == "first":
+        return next(iter(job.replicas), None)
+    return next((replica for replica in job.replicas if replica.type == job.kind.leader), None)

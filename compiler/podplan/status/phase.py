@@ -1,0 +1,38 @@
+"""The phase of a job that has not ended (t9k-semantics §1.1, §1.5)."""
+
+from __future__ import annotations
+
+from podplan import facts
+from podplan.kubernetes.shape import mapping
+from podplan.provenance import Fact
+from podplan.status.job import Observed, at, leader
+from podplan.status.replicas import NOT_STARTED
+
+PAUSE_AT = ("spec", "runMode", "pause", "enabled")
+
+
+def paused(job: Observed) -> bool:
+    """Whether the job is in pause mode, and has not been told to go on."""
+    return at(job.cr, PAUSE_AT) is True and not job.options.resumed
+
+
+def phase_of(job: Observed, restarted: bool) -> tuple[str, Fact]:
+    """The phase, and what it rests on; ``restarted`` says whether a replica ever was."""
+    lead = leader(job)
+    if lead is not None and lead.phase == "Unknown":
+        return "Unknown", facts.PHASE_UNKNOWN
+    if restarted or _started(job):
+        return "Running", facts.PHASE_RUNNING
+    if at(job.cr, PAUSE_AT) is True:
+        return "Resuming", facts.PHASE_RESUMING
+    return "Pending", facts.PHASE_PENDING
+
+
+def _started(job: Observed) -> bool:
+    """Whether as many replicas have started as the job needs."""
+    elastic = mapping(mapping(job.cr, "spec"), "elastic")
+    needed, least = len(job.replicas), elastic.get("minReplicas")
+    if elastic.get("enabled") is True and isinstance(least, int) and at(job.cr, job.kind.elastic_if) is True:
+        needed = min(needed, least)
+    started = [one for one in job.replicas if one.phase not in (*NOT_STARTED, "Deleted")]
+    return bool(job.replicas) and len(started) >= needed

@@ -1,0 +1,50 @@
+"""The status as the controller writes it into the CR, keys in the order in which kubectl prints them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan.status.conditions import Condition
+from podplan.status.replicas import Container
+from podplan.status.result import After, Result
+
+
+def status(result: Result) -> dict[str, Any]:
+    """The status. Numbers of restarts that are 0 are left out, as in the status of real jobs."""
+    kind = result.job.kind
+    total = sum(result.restarts.values())
+    counted = {"backoffCount": total} if total and kind.shared and kind.policy is not None else {}
+    return {
+        "aggregate": result.aggregate,
+        **counted,
+        "conditions": [_condition(one) for one in result.conditions],
+        "phase": result.phase,
+        "tasks": [_task(result, type_, restarts) for type_, restarts in result.restarts.items()],
+    }
+
+
+def _condition(one: Condition) -> dict[str, Any]:
+    return {"message": one.message, "reason": one.reason, "status": str(one.status), "type": one.type}
+
+
+def _task(result: Result, type_: str, restarts: int) -> dict[str, Any]:
+    replicas = [_replica(one) for one in result.replicas if one.seen.type == type_]
+    return {"replicas": replicas, **({"restartCount": restarts} if restarts else {}), "type": type_}
+
+
+def _replica(one: After) -> dict[str, Any]:
+    """A replica with its Pod; of one that is new or deleted only the name is known."""
+    if one.phase != one.seen.phase:
+        return {"name": one.seen.name, "phase": one.phase}
+    containers = [_container(container) for container in one.seen.containers]
+    return {
+        **({"containers": containers} if containers else {}),
+        "name": one.seen.name,
+        "phase": one.phase,
+        **({"uid": one.seen.uid} if one.seen.uid else {}),
+    }
+
+
+def _container(one: Container) -> dict[str, Any]:
+    code = {} if one.code is None else {"exitCode": one.code}
+    return {**code, "name": one.name, "state": one.state}
