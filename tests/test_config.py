@@ -119,7 +119,16 @@ WRONG = {
     ".".join(["a"] * 20_000) + " = 1": ": a line has more than 256 dots",
     ".".join(["a"] * 200) + " = 1": ": nested too deeply",
     "# " + "x" * 300_000: ": has 300,002 bytes, and at most 262,144 are read",
-    "lowering = {x = 1}": ':1: lowering: "x" is not a setting; there are ',
+    "lowering = {x = 1}": ':1: unknown field "x"',
+    '[lowering]\n"ssh.prot" = 22': ':2: unknown field "ssh.prot"; did you mean "ssh.port"?',
+    '[lowering]\n"ssh.port" = "22"': ":2: ssh.port must be an integer",
+    '[lowering]\n"service.per" = "node"': ":2: service.per must be replica, job or first",
+    '[lowering]\n"pod.name" = "{job}-{index}"\n[lowering.DeepSpeedJob]\n"pod.name" = "{job}-{typ}-{index}"': (
+        ":4: lowering.DeepSpeedJob.pod.name: {typ} stands for nothing; there are {base}, {job}, "
+    ),
+    '[lowering]\n"pod.name" = "{job}-{type}"': ":2: lowering.pod.name must end in {index}",
+    '[lowering]\n"pod.labels" = {a = true}': ":2: lowering.pod.labels: wants text, or false for what is to",
+    "[lowering.MPIJob]": ':1: unknown field "MPIJob"',
     'inventory = "../../x.yaml"': ':1: inventory: "../../x.yaml" leads out of the repository',
     'inventory = "/etc/passwd"': ':1: inventory: "/etc/passwd" leads out of the repository',
     'baseline = "../x.json"': ':1: baseline: "../x.json" leads out of the repository',

@@ -7,15 +7,14 @@ from collections import Counter
 from typing import Any
 from unittest.mock import patch
 
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from podplan import facts, groups, kubernetes
+from podplan import groups, kubernetes
 from podplan.groups import Group, Options, at_index
 from podplan.kinds import lower_cr
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT
-from podplan.provenance import Doc, Fact, Path, split, trace
+from podplan.provenance import Doc, Path, split, trace
 from podplan.schema import check_cr
 from tests.invariants import (
     base,
@@ -32,7 +31,6 @@ from tests.lowering import (
     Lowered,
     Object,
     document,
-    job,
     lower,
     objects,
     parts,
@@ -230,29 +228,3 @@ def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> N
         assert group.replicas >= 1
         if group.replicas <= 5 and "hostfile" not in group.doc.data.get("data", {}):
             assert len(list(groups.expand(group))) == group.replicas < MAX_REPLICAS_WRITTEN_OUT
-
-
-SETTINGS = {
-    fact.id: fact
-    for fact in vars(facts).values()
-    if isinstance(fact, Fact) and fact.value is not None and not fact.id.startswith("profile.")
-}
-SAMPLES = [
-    job("GenericJob", "{replicaSpecs: [{type: w, template: {spec: {containers: [{name: a}]}}}]}"),
-    job("PyTorchTrainingJob", "{replicaSpecs: [{type: w, template: {spec: {containers: [{}, {name: x}]}}}]}"),
-    job("DeepSpeedJob", "{worker: {template: {spec: {containers: [{env: [{name: A}]}, {name: x}]}}}}"),
-    job("ColossalAIJob", "{worker: {template: {spec: {containers: [{image: a}, {name: x}]}}}}"),
-]
-MODES: list[Object] = [
-    {"scheduler": {"t9kScheduler": {}}},
-    {"torchrunConfig": {"enabled": True}},
-    {"runMode": {"debug": {"enabled": True}}},
-]
-
-
-@pytest.mark.parametrize("id_", SETTINGS)
-def test_every_value_of_a_fact_can_be_set(id_: str) -> None:
-    other: dict[type, Any] = {str: "x", int: 7, list: ["x"], dict: {"limits": {"cpu": "9"}}}
-    values = {id_: other[type(SETTINGS[id_].value)]}
-    crs_with_modes = [{**cr, "spec": {**cr["spec"], **mode}} for cr in SAMPLES for mode in MODES]
-    assert any(objects(cr) != objects(cr, values=values) for cr in crs_with_modes)

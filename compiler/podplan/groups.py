@@ -37,18 +37,29 @@ class Options(NamedTuple):
     """What lowering may be told besides the CR.
 
     ``uid`` is the metadata.uid to name children by, where the CR itself has none. ``resumed`` lowers a
-    paused job as it will be when it goes on. ``values`` replaces the values of facts by fact id.
+    paused job as it will be when it goes on. ``values`` replaces the values of facts by fact id, and below
+    the name of a kind for that kind alone; ``kind`` is the one that is lowered.
     """
 
     uid: str = ""
     resumed: bool = False
     values: Mapping[str, Any] = {}
+    kind: str = ""
 
     def fact(self, fact: Fact) -> Fact:
         """``fact`` with the value that the configuration gives it, if it does."""
+        of_kind = self.values.get(self.kind, {})
+        if fact.id in of_kind:
+            source = f"lowering.{self.kind}.{fact.id}"
+            return fact._replace(value=of_kind[fact.id], basis=CONFIGURED, source=source)
         if fact.id not in self.values:
             return fact
         return fact._replace(value=self.values[fact.id], basis=CONFIGURED, source=f"lowering.{fact.id}")
+
+    def told(self, fact: Fact, *others: Fact) -> Fact:
+        """The first of several facts that the configuration gives a value, else ``fact``."""
+        known = [self.fact(one) for one in (fact, *others)]
+        return next((one for one in known if one.basis == CONFIGURED), known[0])
 
 
 UID_FLAG = Flag("--uid")

@@ -28,7 +28,8 @@ class Fact(NamedTuple):
 
     ``basis`` is documented (prose, reference or observed output), anchored (at least two open systems
     agree) or assumed (one reasonable choice). ``value`` is the default that the fact gives, if any;
-    configuration may replace the value of a fact under its ``id``.
+    configuration may replace the value of a fact under its ``id``. ``choices`` are all the values that it may
+    have, if it may not have any; ``words`` are those that may stand in braces in it, and are filled in.
     """
 
     id: str
@@ -36,6 +37,8 @@ class Fact(NamedTuple):
     basis: str
     source: str
     value: Any = None
+    choices: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
 
 class Flag(NamedTuple):
@@ -236,12 +239,18 @@ def computed(
     return Marked(function(*(c.value for c in cursors)), _origin("computed", whys, over))
 
 
-def copied(cursor: Cursor, over: tuple[Cursor, ...] = (), because: tuple[Cursor, ...] = ()) -> Marked:
+def copied(
+    cursor: Cursor,
+    over: tuple[Cursor, ...] = (),
+    because: tuple[Cursor, ...] = (),
+    fact: Fact | None = None,
+) -> Marked:
     """``cursor`` with everything below it, where it replaces what stood at the places ``over``.
 
-    ``because`` are places that led there, such as a name that was looked up.
+    ``because`` are places that led there, such as a name that was looked up; so is a ``fact``.
     """
-    return Marked(cursor.value, _origin("copied", (cursor, *because), over))
+    whys: tuple[Why, ...] = (cursor, *because, fact) if fact else (cursor, *because)
+    return Marked(cursor.value, _origin("copied", whys, over))
 
 
 def default(cursor: Cursor, fact: Fact, value: Any = None) -> Cursor | Marked:

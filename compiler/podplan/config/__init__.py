@@ -125,12 +125,23 @@ def _severities(levels: Mapping[str, str]) -> dict[str, Severity]:
 def _added(before: Any, value: Any) -> Any:
     if before is None:
         return value
-    return {**before, **value} if isinstance(value, dict) else (*before, *value)
+    if not isinstance(value, dict):
+        return (*before, *value)
+    of_kinds = {key: {**before.get(key, {}), **value[key]} for key in value if _is_kind_table(key, value)}
+    return {**before, **value, **of_kinds}
+
+
+def _is_kind_table(key: str, value: Mapping[str, Any]) -> bool:
+    return _is_kind(key) and isinstance(value[key], dict)
 
 
 def _demand_sense(file: File) -> None:
     """Refuses what has the right form and still means nothing. Raises RequestError."""
-    _known_facts(file, file.data.get("lowering", {}))
+    lowering = file.data.get("lowering", {})
+    for key, value in lowering.items():
+        settings = {(key, id_): below for id_, below in value.items()} if _is_kind(key) else {(key,): value}
+        for path, setting in settings.items():
+            _demand_meaning(file, path, setting)
     today = file.data.get("today")
     if today is not None:
         from datetime import date
@@ -141,19 +152,21 @@ def _demand_sense(file: File) -> None:
             raise RequestError(f'{file.place("today")}: today: there is no day "{today}"') from None
 
 
-def _known_facts(file: File, lowering: Mapping[str, Any]) -> None:
-    """Refuses values for facts that do not exist, have none, or have one of another type."""
-    if not lowering:
-        return
-    from podplan import facts
-    from podplan.provenance import Fact
+def _is_kind(key: str) -> bool:
+    """Whether a key of [lowering] is the name of a kind, whose settings are below it."""
+    return key[:1].isupper()
 
-    known = {f.id: f for f in vars(facts).values() if isinstance(f, Fact) and f.value is not None}
-    for id_, value in lowering.items():
-        place = file.place("lowering", id_)
-        if id_ not in known:
-            names = ", ".join(sorted(known))
-            raise RequestError(f'{place}: lowering: "{id_}" is not a setting; there are {names}')
-        if type(value) is not type(known[id_].value):
-            wanted = type(known[id_].value).__name__
-            raise RequestError(f"{place}: lowering.{id_}: wants a value of type {wanted}")
+
+def _demand_meaning(file: File, path: tuple[str, ...], value: Any) -> None:
+    """Refuses a setting of lowering that cannot be filled in."""
+    from podplan.facts.settings import settings, unknown_word
+
+    fact, place = settings()[path[-1]], file.place("lowering", *path)
+    name = ".".join(("lowering", *path))
+    if word := unknown_word(fact, value):
+        words = ", ".join(f"{{{known}}}" for known in fact.words)
+        raise RequestError(f"{place}: {name}: {{{word}}} stands for nothing; there are {words}")
+    if str(fact.value).endswith("{index}") and not str(value).endswith("{index}"):
+        raise RequestError(f"{place}: {name} must end in {{index}}, or all replicas have one name")
+    if isinstance(value, dict) and any(below is True for below in value.values()):
+        raise RequestError(f"{place}: {name}: wants text, or false for what is to be left out")

@@ -23,6 +23,8 @@ COLOSSALAI_LAUNCHER = Fact(
     "one Pod called <base>-launcher starts the training on the workers",
     "documented",
     "t9k-semantics §2.2, §3.2, user manual: colossalaijob",
+    "{base}-{type}",
+    words=("base", "job", "type"),
 )
 COLOSSALAI_LAUNCHER_IMAGE = Fact(
     "colossalai.launcher-image",
@@ -45,6 +47,21 @@ COLOSSALAI_RUN = Fact(
     "the launcher runs colossalai run with a hostfile, the processes of a worker and the script",
     "assumed",
     "t9k-semantics §3.2, §3.3; lowering-anchors §2.5",
+    [
+        "colossalai run",
+        "--hostfile {hostfile}",
+        "--nproc_per_node {processes}",
+        "--extra_launch_args {launch-arguments}",
+    ],
+    words=("hostfile", "processes", "launch-arguments", "master-addr", "replicas", "base", "job"),
+)
+COLOSSALAI_HOSTFILE_LINE = Fact(
+    "colossalai.hostfile-line",
+    "a line of the hostfile is the host alone: colossalai knows no slots",
+    "anchored",
+    "t9k-semantics §3.3; lowering-anchors §2.3, §2.5",
+    "{host}",
+    words=("host",),
 )
 COLOSSALAI_LAUNCH_ARGUMENTS = Fact(
     "colossalai.launch-arguments",
@@ -77,4 +94,6 @@ COLOSSALAI_MIN_MEMBER = Fact(
     "minMember counts the launcher and the workers",
     "assumed",
     "t9k-semantics §1.2, user manual: use-podgroup",
+    "all",
+    ("all", "workers"),
 )

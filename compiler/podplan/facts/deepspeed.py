@@ -16,6 +16,31 @@ DEEPSPEED_COMMAND = Fact(
     "worker-0 runs sshd and deepspeed in one shell; each word reaches deepspeed as it is written",
     "assumed",
     "t9k-semantics §6.2, §6.4; lowering-anchors §2.2",
+    "{sshd} & {deepspeed}",
+    words=("sshd", "deepspeed"),
+)
+DEEPSPEED_SHELL = Fact(
+    "deepspeed.shell",
+    "the line of worker-0 is run by bash",
+    "assumed",
+    "t9k-semantics §6.2, §6.4",
+    ["/bin/bash", "-c"],
+)
+DEEPSPEED_QUOTING = Fact(
+    "deepspeed.quoting",
+    "words in the line of worker-0 are quoted where the shell needs it, not all of them in double quotes",
+    "assumed",
+    "t9k-semantics §6.2, §6.4",
+    "needed",
+    ("needed", "double"),
+)
+DEEPSPEED_OPTIONS = Fact(
+    "deepspeed.options",
+    "deepspeed is told the hostfile, before the options of config",
+    "assumed",
+    "t9k-semantics §6.2, §6.4; lowering-anchors §2.2",
+    ["--hostfile={hostfile}"],
+    words=("hostfile", "master-addr", "replicas", "slots", "base", "job"),
 )
 DEEPSPEED_CUSTOM_COMMAND = Fact(
     "deepspeed.custom-command",
@@ -56,4 +81,21 @@ DEEPSPEED_ENV_FILE = Fact(
     "the env file has a line NAME=VALUE for each variable of the training container that has a plain value",
     "assumed",
     "t9k-semantics §6.3; lowering-anchors §2.4",
+    "{name}={value}",
+    words=("name", "value"),
+)
+DEEPSPEED_ENV_FILE_KEY = Fact(
+    "deepspeed.env-file-key",
+    "the env file is called deepspeed_env in the ConfigMap",
+    "assumed",
+    "t9k-semantics §6.3",
+    "deepspeed_env",
+)
+DEEPSPEED_HOSTFILE_LINE = Fact(
+    "deepspeed.hostfile-line",
+    "a line of the hostfile is the host and its slots",
+    "anchored",
+    "t9k-semantics §6.4; lowering-anchors §1.3, §2.3",
+    "{host} slots={slots}",
+    words=("host", "slots"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from podplan.facts.jobs import OF_REPLICA
 from podplan.provenance import Fact
 
 GENERIC_LABELS = Fact(
@@ -15,6 +16,14 @@ GENERIC_SERVICE = Fact(
     "a service section gives every replica a Service called <base>-<type>-<rank>",
     "documented",
     "t9k-semantics §4.4, user manual: genericjob",
+)
+GENERIC_SELECTOR = Fact(
+    "generic.selector",
+    "the Service of a replica finds its Pod by the labels genericjob and genericjob-replica",
+    "assumed",
+    "t9k-semantics §4.4",
+    {"genericjob": "{job}", "genericjob-replica": "{job}-{type}-{index}"},
+    words=OF_REPLICA,
 )
 GENERIC_SUBSTITUTION = Fact(
     "generic.substitution",

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from podplan.provenance import Fact
 
+TORCHRUN_WORDS = (
+    *("master-addr", "master-port", "nnodes", "replicas", "processes", "rdzv-backend", "max-restarts"),
+    *("type", "base", "job"),
+)
 PYTORCH_MASTER_ADDR = Fact(
     "pytorch.master-addr",
-    "MASTER_ADDR is the name of the first replica of the first type, before the env of the template",
+    "MASTER_ADDR is the name of the first replica of the first type",
     "anchored",
     "t9k-semantics §5.2; lowering-anchors §1.1, §1.5",
 )
@@ -35,6 +39,52 @@ PYTORCH_WORLD_SIZE = Fact(
     "WORLD_SIZE is the number of all replicas: one process each",
     "documented",
     "t9k-semantics §5.2, tutorial examples: pytorchtrainingjob/ps",
+    "replicas",
+    ("replicas", "processes"),
+)
+PYTORCH_ENV = Fact(
+    "pytorch.env",
+    "without torchrun the variables are MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE",
+    "documented",
+    "t9k-semantics §5.2, user manual: pytorchtrainingjob",
+    {
+        "MASTER_ADDR": "{master-addr}",
+        "MASTER_PORT": "{master-port}",
+        "RANK": "{rank}",
+        "WORLD_SIZE": "{world-size}",
+    },
+    words=(*TORCHRUN_WORDS, "rank", "world-size", "index"),
+)
+PYTORCH_TORCHRUN_ENV = Fact(
+    "pytorch.torchrun-env",
+    "under torchrun, which sets the ranks itself, the variables are MASTER_ADDR and MASTER_PORT",
+    "assumed",
+    "t9k-semantics §5.2, §5.3, tutorial examples: pytorchtrainingjob/ddp/job_torchrun.yaml",
+    {"MASTER_ADDR": "{master-addr}", "MASTER_PORT": "{master-port}"},
+    words=(*TORCHRUN_WORDS, "rank", "world-size", "index"),
+)
+PYTORCH_ENV_ORDER = Fact(
+    "pytorch.env-order",
+    "the variables stand before those of the template, which can refer to them and replace them",
+    "assumed",
+    "t9k-semantics §5.2, tutorial examples: pytorchtrainingjob/ddp; after them: lowering-anchors §1.1",
+    "before",
+    ("before", "after"),
+)
+PYTORCH_ENV_CONTAINERS = Fact(
+    "pytorch.env-containers",
+    "all containers get the variables, not the training container alone",
+    "assumed",
+    "lowering-anchors §1.1; otherwise in §1.2",
+    "all",
+    ("all", "training"),
+)
+PYTORCH_DECLARES_PORT = Fact(
+    "pytorch.declares-port",
+    "the training container declares the port of the rendezvous, unless it does so itself",
+    "anchored",
+    "lowering-anchors §1.1, §1.5",
+    True,
 )
 PYTORCH_TRAINING_CONTAINER = Fact(
     "pytorch.training-container",
@@ -54,6 +104,16 @@ TORCHRUN_ARGUMENTS = Fact(
     "torchrun is told the nodes, the processes, the rendezvous, the restarts and the replica type as role",
     "assumed",
     "t9k-semantics §5.3, tutorial examples: pytorchtrainingjob/ddp/job_torchrun.yaml",
+    [
+        "torchrun",
+        "--nnodes {nnodes}",
+        "--nproc_per_node {processes}",
+        "--rdzv_backend {rdzv-backend}",
+        "--rdzv_endpoint $(MASTER_ADDR):$(MASTER_PORT)",
+        "--max_restarts {max-restarts}",
+        "--role {type}",
+    ],
+    words=TORCHRUN_WORDS,
 )
 RDZV_BACKEND = Fact(
     "pytorch.rdzv-backend",
@@ -73,6 +133,8 @@ ELASTIC_SHARES = Fact(
     "the types share expectedReplicas by scalingWeight (1 where none is given), largest remainder first",
     "assumed",
     "t9k-semantics §5.3",
+    "largest-remainder",
+    ("largest-remainder", "first", "last"),
 )
 TENSORBOARD = Fact(
     "pytorch.tensorboard",

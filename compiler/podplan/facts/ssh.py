@@ -9,6 +9,27 @@ SSH_SECRET = Fact(
     "each job has a key pair of its own in a Secret <base>-ssh; podplan shows a placeholder for it",
     "anchored",
     "t9k-semantics §6.2, §8.3; lowering-anchors §1.2, §1.3, §1.5",
+    "{base}-ssh",
+    words=("base", "job"),
+)
+SSH_KEYS_VOLUME = Fact(
+    "ssh.keys-volume",
+    "the volume with the keys is called ssh-keys, with a number after it where a template has that name",
+    "assumed",
+    "t9k-semantics §8.3; lowering-anchors §1.3",
+    "ssh-keys",
+)
+SSH_KEY_FILES = Fact(
+    "ssh.key-files",
+    "these keys of the Secret are mounted as these files",
+    "assumed",
+    "t9k-semantics §8.3; lowering-anchors §1.2, §1.3",
+    [
+        "ssh-privatekey:id_rsa",
+        "ssh-publickey:id_rsa.pub",
+        "ssh-publickey:authorized_keys",
+        "config:config",
+    ],
 )
 SSH_KEY_PLACEHOLDER = Fact(
     "ssh.key-placeholder",
@@ -44,6 +65,20 @@ SSH_PORT = Fact(
     "t9k-semantics §6.4; lowering-anchors §1.5",
     22,
 )
+SSH_PORT_NAME = Fact(
+    "ssh.port-name",
+    "the port of sshd is called ssh",
+    "assumed",
+    "t9k-semantics §6.4",
+    "ssh",
+)
+SSH_DECLARES_PORT = Fact(
+    "ssh.declares-port",
+    "containers do not declare the port of sshd",
+    "assumed",
+    "lowering-anchors §1.3",
+    False,
+)
 SSHD_PATH = Fact(
     "ssh.sshd-path",
     "sshd is at /usr/sbin/sshd unless another path is given",
@@ -69,6 +104,22 @@ JOB_FILES = Fact(
     "the hostfile and the env file are in a ConfigMap <base>-config",
     "assumed",
     "t9k-semantics §6.4, §8.3; lowering-anchors §1.3",
+    "{base}-config",
+    words=("base", "job"),
+)
+SSH_FILES_VOLUME = Fact(
+    "ssh.files-volume",
+    "the volume with these files is called job-files, with a number after it where a template has that name",
+    "assumed",
+    "t9k-semantics §8.3; lowering-anchors §1.3",
+    "job-files",
+)
+SSH_HOSTFILE_KEY = Fact(
+    "ssh.hostfile-key",
+    "the hostfile is called hostfile in the ConfigMap",
+    "assumed",
+    "t9k-semantics §8.3; lowering-anchors §1.3",
+    "hostfile",
 )
 HOSTFILE = Fact(
     "ssh.hostfile",

@@ -6,7 +6,8 @@ from typing import Any
 
 from podplan import facts
 from podplan.kinds._job import Job, name_of
-from podplan.provenance import Cursor, Indexed, Marked, Place, Why, at, copied
+from podplan.kinds._patterns import INDEX, Known, filled, naming
+from podplan.provenance import Cursor, Fact, Indexed, Marked, Place, Why, at, copied
 
 Tree = dict[str, Any]
 
@@ -15,29 +16,70 @@ def metadata(
     job: Job,
     name: Indexed | str,
     *,
+    kind: str,
     labels: Tree,
+    type_: str = "",
     why: tuple[Why, ...] | None = None,
     template: Cursor | None = None,
 ) -> Tree:
     """The metadata of a child of the job; labels of the template stay unless the controller sets them.
 
-    ``why`` is where the name comes from, if not from the base name.
+    ``why`` is where the name comes from, if not from the base name; ``type_`` is the replica type of a child
+    that belongs to a replica.
     """
+    known = naming(job, type_, name, INDEX if isinstance(name, Indexed) else None)
+    labels = _with_more(job, facts.LABELS[kind], labels, known)
+    more = _with_more(job, facts.ANNOTATIONS[kind], {}, known) if kind in facts.ANNOTATIONS else {}
     tree: Tree = {
         "name": at(why or job.base_why, name),
         "namespace": job.cr.get("metadata", "namespace"),
         "labels": labels,
+        "annotations": more or None,
     }
     if template is not None:
-        written = template.get("labels")
-        tree["labels"] = at((written, facts.TEMPLATE_LABELS), laid_over(written.fields(), labels))
+        tree["labels"] = _with_those_of_template(job, template.get("labels"), labels)
         tree["annotations"] = template.get("annotations")
+        if more:
+            written = tree["annotations"]
+            tree["annotations"] = at((written, facts.ANNOTATIONS[kind]), laid_over(written.fields(), more))
+    elif not more:
+        del tree["annotations"]
     if job.uid.value:
         tree["ownerReferences"] = [owner_reference(job)]
     return tree
 
 
+def _with_more(job: Job, fact: Fact, told: Tree, known: Known) -> Tree:
+    """Labels or annotations with those that a setting adds, changes, or (as false) leaves out."""
+    fact = job.options.fact(fact)
+    tree = dict(told)
+    for key, pattern in fact.value.items():
+        value = None if pattern is False else filled(str(pattern), known)
+        if value is None:
+            tree.pop(key, None)
+        else:
+            tree[key] = at((fact, job.spec), value)
+    return tree
+
+
+def _with_those_of_template(job: Job, written: Cursor, labels: Tree) -> Marked:
+    fact = job.options.fact(facts.TEMPLATE_LABELS)
+    if fact.value == "template":
+        theirs = {key: copied(value, fact=fact) for key, value in written.fields().items()}
+        return at((written, fact), {**labels, **theirs})
+    return at((written, fact), laid_over(written.fields(), labels))
+
+
+def selector(job: Job, fact: Fact, type_: str, name: str | Indexed) -> Marked:
+    """The labels by which a Service finds its Pods: of one replica, or of the job where it has no index."""
+    fact = job.options.fact(fact)
+    known = naming(job, type_, name, INDEX if isinstance(name, Indexed) else None)
+    found = {key: filled(str(pattern), known) for key, pattern in fact.value.items()}
+    return at((fact, *job.name_why), {key: value for key, value in found.items() if value is not None})
+
+
 def owner_reference(job: Job) -> Marked:
+    blocks = job.options.fact(facts.BLOCK_DELETION)
     return at(
         (facts.OWNER_REFERENCE, *job.name_why),
         {
@@ -46,7 +88,7 @@ def owner_reference(job: Job) -> Marked:
             "name": name_of(job),
             "uid": job.uid,
             "controller": True,
-            "blockOwnerDeletion": True,
+            "blockOwnerDeletion": at((blocks, job.spec), blocks.value),
         },
     )
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._merge import plain, present, without_nulls
-from podplan.kinds._profile import Role, did_you_mean, shown
+from podplan.kinds._profile import Role, shown
+from podplan.nearest import meant_or_known
 from podplan.provenance import Cursor, at, computed, copied
 
 Tree = dict[str, Any]
@@ -76,11 +77,10 @@ def _class(name: Cursor, inventory: Cursor, problems: list[Problem]) -> Cursor:
 
 
 def _no_class(name: str, classes: Cursor) -> str:
-    known = sorted(classes.fields())
+    known = classes.fields()
     if not known:
         return f"there is no ClusterInventory with hardware classes to look up {shown(name)} in"
-    hint = did_you_mean(name, known, f"; there is {', '.join(known[:8])}")
-    return f"the ClusterInventory has no hardware class {shown(name)}{hint}"
+    return f"the ClusterInventory has no hardware class {shown(name)}{meant_or_known(name, known)}"
 
 
 def _resources(hardware: Cursor, name: Cursor, written: Cursor) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from podplan import facts
-from podplan.groups import UID_FLAG, Options
+from podplan.groups import CONFIGURED, UID_FLAG, Options
 from podplan.provenance import Cursor, Fact, Marked, Why, at, copied
 
 GENERATED = "xxxxx"  # the five characters that the API server adds to generateName
@@ -50,9 +50,11 @@ def job(cr: Cursor, options: Options) -> Job:
     name, name_why = _name(cr.get("metadata"))
     written = cr.get("metadata", "uid")
     uid = at(UID_FLAG, options.uid) if options.uid and not written.value else written
+    options = options._replace(kind=str(cr.value["kind"]))
     base, fact = name, facts.BASE_SHORT
     if uid.value:
-        base, fact = f"{name}-{suffix(name, uid.value)}", facts.BASE_SUFFIX
+        fact = options.fact(facts.BASE_SUFFIX)
+        base = f"{name}-{suffix(name, uid.value, fact.value)}" if fact.value else name
     spec = cr.get("spec")
     debug = by("type", spec.get("runMode", "debug", "replicaSpecs"))
     resume = by("type", spec.get("runMode", "pause", "resumeSpecs"))
@@ -72,14 +74,20 @@ def _name(metadata: Cursor) -> tuple[str, tuple[Why, ...]]:
     return f"{prefix.value}{GENERATED}", (prefix, facts.GENERATED_NAME)
 
 
+def configured(job: Job, fact: Fact) -> Fact | None:
+    """``fact`` with its value, where the configuration gives it one."""
+    told = job.options.fact(fact)
+    return told if told.basis == CONFIGURED else None
+
+
 def name_of(job: Job) -> Marked:
     """The name of the job as a value of its children."""
     return at(job.name_why, job.name)
 
 
-def suffix(name: str, uid: str) -> str:
-    """The five hex digits that the controller adds to the name of a job (t9k-semantics §2.1)."""
-    return f"{fnv1a64((name + uid).encode()):016x}"[:5]
+def suffix(name: str, uid: str, digits: int = 5) -> str:
+    """The hex digits that the controller adds to the name of a job (t9k-semantics §2.1)."""
+    return f"{fnv1a64((name + uid).encode()):016x}"[:digits]
 
 
 def fnv1a64(data: bytes) -> int:
@@ -113,13 +121,14 @@ class Launch(NamedTuple):
     """What the run mode makes of the containers of a role.
 
     ``command`` and ``args`` replace those of immediate mode where they are not None. ``keep_args`` says
-    whether the args of immediate mode stay, and ``keep_init`` whether init containers do.
+    whether the args of immediate mode stay, for ``kept``, and ``keep_init`` whether init containers do.
     """
 
     command: Marked | None = None
     args: Marked | None = None
     keep_args: bool = True
     keep_init: bool = True
+    kept: Fact | None = None
 
 
 def launch(job: Job, type_: str, debug: Fact = facts.DEBUG) -> Launch:
@@ -139,6 +148,9 @@ def launch(job: Job, type_: str, debug: Fact = facts.DEBUG) -> Launch:
     if debugging.get("enabled").value is True:
         entry = job.debug.get(type_, debugging.get("replicaSpecs", type_))
         command = _given(entry.get("command")) or _by_default(job, debug, debugging)
+        kept = job.options.fact(facts.DEBUG_ARGS)
+        if kept.value:
+            return Launch(command, keep_init=not (skips or _skips_init(entry)), kept=kept)
         return Launch(command, keep_args=False, keep_init=not (skips or _skips_init(entry)))
     return Launch(keep_init=not skips)
 
@@ -147,8 +159,7 @@ def _given(words: Cursor, fact: Fact | None = None) -> Marked | None:
     """The words as written, if there are any."""
     if not words.value:
         return None
-    marked = copied(words)
-    return marked._replace(origin=marked.origin._replace(fact=fact))
+    return copied(words, fact=fact)
 
 
 def _by_default(job: Job, debug: Fact, debugging: Cursor) -> Marked:

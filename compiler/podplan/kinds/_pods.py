@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from podplan import facts
-from podplan.groups import Group, group
+from podplan.groups import CONFIGURED, Group, group
 from podplan.kinds._children import Tree, job_labels, metadata, replacing
 from podplan.kinds._job import Job, Launch, Role
 from podplan.kinds._order import container_in_order, pod_in_order
+from podplan.kinds._patterns import INDEX, filled, naming
 from podplan.kinds._scheduling import scheduled, scheduler_labels
-from podplan.provenance import Cursor, Fact, Indexed, at
+from podplan.provenance import Cursor, Fact, Indexed, Why, at, copied
 
 REPLICA_INDEX = 0  # as a part of an Indexed text: the index itself
 
@@ -25,31 +26,50 @@ def pods(
     start: int = 0,
     replicas: int | None = None,
     name: Indexed | str | None = None,
+    why: tuple[Why, ...] | None = None,
     trains: int = 0,
 ) -> list[Group]:
     """The Pods ``start`` and on of a role, as one group; an empty list where there are none.
 
-    ``trains`` is the index of the training container.
+    ``name`` is what they are called if not as replicas are, for ``why``; ``trains`` is the index of the
+    training container.
     """
     count = role.replicas if replicas is None else replicas
     if count <= 0:
         return []
-    naming = replica_name(job, role) if name is None else name
+    called = replica_name(job, role) if name is None else name
+    set_by = (why for why in role.counted if isinstance(why, Fact) and why.basis == CONFIGURED)
     tree = at(
-        (role.where, facts.POD_PER_REPLICA),
+        (role.where, next(set_by, facts.POD_PER_REPLICA)),
         {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": metadata(job, naming, template=role.template.get("metadata"), labels=labels),
+            "metadata": metadata(
+                job,
+                called,
+                kind="Pod",
+                type_=role.type,
+                template=role.template.get("metadata"),
+                labels=labels,
+                why=why_named(job, facts.POD_NAME) if name is None else why,
+            ),
             "spec": spec,
         },
     )
     return [group(tree, role.type, start, count)._replace(training=trains)]
 
 
-def replica_name(job: Job, role: Role) -> Indexed:
-    """``<base>-<type>-<index>``"""
-    return Indexed((f"{job.base}-{role.type}-", REPLICA_INDEX))
+def replica_name(job: Job, role: Role, fact: Fact = facts.POD_NAME) -> Indexed:
+    """``<base>-<type>-<index>``, or what ``fact`` is configured to be; it always has the index."""
+    name = filled(job.options.fact(fact).value, naming(job, role.type, index=INDEX))
+    assert isinstance(name, Indexed)
+    return name
+
+
+def why_named(job: Job, *named: Fact) -> tuple[Why, ...]:
+    """Where a name comes from: the base name, unless a setting says how things are called."""
+    told = job.options.told(*named)
+    return (*job.name_why, told) if told.basis == CONFIGURED else job.base_why
 
 
 def replica_labels(job: Job, role: Role, fact: Fact = facts.REPLICA_LABELS) -> Tree:
@@ -74,16 +94,21 @@ def pod_spec(
     *,
     never: Fact = facts.RESTART_NEVER,
     volumes: list[Any] | None = None,
+    more: Tree | None = None,
 ) -> Tree:
-    """The spec of the template with containers, restart policy and scheduler as the controller sets them."""
+    """The spec of the template with containers, restart policy and scheduler as the controller sets them.
+
+    ``more`` are further fields that the controller sets.
+    """
     spec = role.template.get("spec")
-    tree: Tree = {**spec.fields(), "containers": containers}
+    tree: Tree = {**spec.fields(), **(more or {}), "containers": containers}
     if not launch.keep_init:
         tree.pop("initContainers", None)
     if volumes:
         tree["volumes"] = [*spec.get("volumes").entries(), *volumes]
     policy = spec.get("restartPolicy")
-    tree["restartPolicy"] = at(never, job.options.fact(never).value, over=(policy,))
+    never = job.options.fact(never)
+    tree["restartPolicy"] = at(never, never.value, over=(policy,))
     if scheduled(job):
         tree["schedulerName"] = at(
             (job.options.fact(facts.SCHEDULER_NAME), job.spec.get("scheduler")),
@@ -103,12 +128,17 @@ def each_container(
     training: int | None,
     change: Callable[[Cursor], Tree],
     others: Callable[[Cursor], Tree] | None = None,
+    chosen: Fact | None = None,
 ) -> list[Any]:
-    """The containers of a role: ``change`` makes the training one (all, for None), ``others`` the rest."""
+    """The containers of a role: ``change`` makes the training one (all, for None), ``others`` the rest.
+
+    ``chosen`` says which is the training one.
+    """
     keep = others or (lambda container: container.fields())
     return [
-        at(container, (change if training is None or i == training else keep)(container))
+        at((container, chosen) if chosen is not None and i == training else container, made(container))
         for i, container in enumerate(role.template.get("spec", "containers").entries())
+        for made in [change if training is None or i == training else keep]
     ]
 
 
@@ -118,6 +148,8 @@ def launched(container: Tree, launch: Launch) -> Tree:
     command, args = tree.get("command"), tree.get("args")
     if not launch.keep_args:
         tree.pop("args", None)
+    elif launch.kept is not None and isinstance(args, Cursor):
+        tree["args"] = copied(args, fact=launch.kept)
     if launch.command is not None:
         tree["command"] = replacing(launch.command, command, None if launch.keep_args else args)
     if launch.args is not None:

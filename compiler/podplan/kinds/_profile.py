@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from podplan import facts
 from podplan.findings import Problem
+from podplan.nearest import did_you_mean
 from podplan.provenance import Cursor, at, computed
 
 Tree = dict[str, Any]
@@ -87,7 +88,7 @@ def fixed_roles(spec: Cursor, names: tuple[str, ...], problems: list[Problem]) -
 
 def _unknown_role(entry: Cursor, names: tuple[str, ...], job: str) -> Problem:
     name = str(entry.get("name").value)
-    hint = did_you_mean(name, names, otherwise="")
+    hint = did_you_mean(name, names)
     return Problem(
         "PROF023",
         f"a {job} has no role {shown(name)}, only {enumeration(list(names))}{hint}",
@@ -182,14 +183,6 @@ def strings(cursor: Cursor) -> Any:
 def with_first(words: list[Any], cursor: Cursor) -> Any:
     """``words`` followed by the list at ``cursor``, its scalars as strings."""
     return at(cursor, [*words, *(as_text(entry) for entry in cursor.entries())])
-
-
-def did_you_mean(word: str, known: Iterable[str], otherwise: str) -> str:
-    """``; did you mean "x"?`` with the known name nearest to ``word``, else ``otherwise``."""
-    from podplan.kubernetes.structure import nearest
-
-    near = nearest(word[:200], sorted(known))
-    return f'; did you mean "{near}"?' if near else otherwise
 
 
 def shown(value: Any) -> str:

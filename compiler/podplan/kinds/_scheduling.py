@@ -7,7 +7,8 @@ from typing import Any
 from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import job_labels, metadata
-from podplan.kinds._job import Job, Role
+from podplan.kinds._job import Job, Role, paused
+from podplan.kinds._patterns import filled, naming
 from podplan.provenance import Cursor, Fact, Why, at, default
 
 
@@ -23,7 +24,7 @@ def scheduler_labels(job: Job, role: str = "") -> dict[str, Any]:
     fact = facts.SCHEDULER_LABELS
     queue = _section(job).get("queue")
     labels: dict[str, Any] = {
-        "scheduler.tensorstack.dev/group-name": at((fact, *job.name_why), job.name),
+        "scheduler.tensorstack.dev/group-name": at((fact, *job.name_why), _name(job)),
         "scheduler.tensorstack.dev/queue": default(queue, job.options.fact(facts.QUEUE)),
     }
     if role:
@@ -43,16 +44,22 @@ def members(
 
 
 def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Group]:
-    """The PodGroup of a scheduled job, as a list of one or none."""
-    if not scheduled(job):
+    """The PodGroup of a scheduled job, as a list of one or none; a paused job has none."""
+    if not scheduled(job) or (paused(job) and not job.options.fact(facts.POD_GROUP_PAUSED).value):
         return []
-    section = _section(job)
+    section, version = _section(job), job.options.fact(facts.POD_GROUP_API)
     tree = at(
-        (section, facts.POD_GROUP),
+        (section, job.options.told(facts.POD_GROUP, *([facts.POD_GROUP_PAUSED] if paused(job) else []))),
         {
-            "apiVersion": "scheduler.tensorstack.dev/v1beta1",
+            "apiVersion": at((version, section), version.value),
             "kind": "PodGroup",
-            "metadata": metadata(job, job.name, why=(*job.name_why, facts.POD_GROUP), labels=job_labels(job)),
+            "metadata": metadata(
+                job,
+                _name(job),
+                kind="PodGroup",
+                why=(*job.name_why, job.options.told(facts.POD_GROUP, facts.POD_GROUP_NAME)),
+                labels=job_labels(job),
+            ),
             "spec": {
                 "minMember": at(counted, min_member),
                 "priority": default(section.get("priority"), job.options.fact(facts.PRIORITY)),
@@ -61,6 +68,10 @@ def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Grou
         },
     )
     return [group(tree)]
+
+
+def _name(job: Job) -> str:
+    return str(filled(job.options.fact(facts.POD_GROUP_NAME).value, naming(job)))
 
 
 def _section(job: Job) -> Cursor:

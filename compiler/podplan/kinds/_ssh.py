@@ -8,12 +8,11 @@ from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import Tree, job_labels, metadata
 from podplan.kinds._job import Job, Role
-from podplan.kinds._pods import REPLICA_INDEX
-from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, at, default
+from podplan.kinds._patterns import filled, naming
+from podplan.kinds._pods import why_named
+from podplan.kinds._services import NAMING, host
+from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, Why, at, default
 
-KEYS = "ssh-keys"
-FILES = "job-files"
-HOSTFILE = "hostfile"
 PLACEHOLDER = "placeholder written by podplan, not a key\n"
 
 
@@ -27,7 +26,13 @@ def secret(job: Job) -> Group:
         {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": metadata(job, _secret_name(job), labels=job_labels(job)),
+            "metadata": metadata(
+                job,
+                _named(job, facts.SSH_SECRET),
+                kind="Secret",
+                labels=job_labels(job),
+                why=why_named(job, facts.SSH_SECRET),
+            ),
             "type": "kubernetes.io/ssh-auth",
             "data": {
                 "ssh-privatekey": key,
@@ -46,18 +51,35 @@ def config_map(job: Job, files: Tree) -> Group:
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": metadata(job, _config_map_name(job), labels=job_labels(job)),
+            "metadata": metadata(
+                job,
+                _named(job, facts.JOB_FILES),
+                kind="ConfigMap",
+                labels=job_labels(job),
+                why=why_named(job, facts.JOB_FILES),
+            ),
             "data": files,
         },
     )
     return group(tree)
 
 
-def hostfile(job: Job, workers: Role, slots: str = "", *slots_from: Cursor) -> Marked:
-    """The hostfile: a line for each worker, its host and then ``slots``, which ``slots_from`` gave."""
-    line = Indexed((f"{job.base}-{workers.type}-", REPLICA_INDEX, f"{slots}\n"))
-    run = Run(line, 0, max(workers.replicas, 0))
-    return at((facts.HOSTFILE, *workers.counted, *slots_from), Listing((run,)))
+def hostfile(job: Job, workers: Role, form: Fact, slots: int | None = None, *slots_from: Why) -> Tree:
+    """The hostfile, as a file of the ConfigMap: a line for each worker in the form that a fact gives.
+
+    ``slots_from`` is what gave the slots.
+    """
+    pattern = job.options.fact(form).value + "\n"
+    line = filled(pattern, {"host": host(job, workers), "slots": slots})
+    run = Run(line if isinstance(line, Indexed) else Indexed((line or "",)), 0, max(workers.replicas, 0))
+    given = [why for why in slots_from if isinstance(why, Fact)]
+    why = job.options.told(facts.HOSTFILE, facts.SSH_HOSTFILE_KEY, form, *given, *NAMING)
+    return {hostfile_key(job): at((why, *workers.counted, *slots_from), Listing((run,)))}
+
+
+def hostfile_key(job: Job) -> str:
+    """What the hostfile is called in the ConfigMap."""
+    return str(job.options.fact(facts.SSH_HOSTFILE_KEY).value)
 
 
 def setting(job: Job, fact: Fact, written: Cursor | None) -> Cursor | Marked:
@@ -66,8 +88,10 @@ def setting(job: Job, fact: Fact, written: Cursor | None) -> Cursor | Marked:
     return default(written, fact) if written is not None else at((fact, job.spec), fact.value)
 
 
-def volume_name(job: Job, name: str) -> str:
-    """``name``, or with a number where a template uses it: the controller's own name is not known."""
+def volume_name(job: Job, fact: Fact) -> Marked:
+    """The name of a volume, or with a number where a template uses it."""
+    fact = job.options.fact(fact)
+    name = fact.value
     written = [job.spec.get("worker"), *job.spec.get("replicaSpecs").entries()]
     taken = {
         volume.get("name").value
@@ -75,45 +99,48 @@ def volume_name(job: Job, name: str) -> str:
         for volume in role.get("template", "spec", "volumes").entries()
     }
     free = (f"{name}-{number}" if number else name for number in range(len(taken) + 1))
-    return next(candidate for candidate in free if candidate not in taken)
+    return at((fact, job.spec), next(candidate for candidate in free if candidate not in taken))
 
 
 def volumes(job: Job, keys_at: Cursor | Marked, *, files: bool) -> list[Marked]:
     """The volumes of a Pod: the keys that it mounts at ``keys_at``, and the files if it mounts any."""
+    secret, listed = job.options.fact(facts.SSH_SECRET), job.options.fact(facts.SSH_KEY_FILES)
+    pairs = [entry.partition(":") for entry in listed.value]
     keys: Tree = {
-        "secretName": _secret_name(job),
-        "items": [
-            {"key": "ssh-privatekey", "path": "id_rsa"},
-            {"key": "ssh-publickey", "path": "id_rsa.pub"},
-            {"key": "ssh-publickey", "path": "authorized_keys"},
-            {"key": "config", "path": "config"},
-        ],
+        "secretName": at((secret, *job.name_why), _named(job, secret)),
+        "items": at((listed, job.spec), [{"key": key, "path": path} for key, _, path in pairs]),
     }
     if keys_at.value == facts.SSH_MOUNT_PATH.value:
         mode = job.options.fact(facts.SSH_MODE)
         keys["defaultMode"] = at((mode, job.spec), mode.value)
-    mounted = [at((job.spec, facts.SSH_SECRET), {"name": volume_name(job, KEYS), "secret": keys})]
+    mounted = [
+        at((job.spec, facts.SSH_SECRET), {"name": volume_name(job, facts.SSH_KEYS_VOLUME), "secret": keys})
+    ]
     if files:
-        volume = {"name": volume_name(job, FILES), "configMap": {"name": _config_map_name(job)}}
+        fact = job.options.fact(facts.JOB_FILES)
+        source = {"name": at((fact, *job.name_why), _named(job, fact))}
+        volume = {"name": volume_name(job, facts.SSH_FILES_VOLUME), "configMap": source}
         mounted.append(at((job.spec, facts.JOB_FILES), volume))
     return mounted
 
 
 def keys_mount(job: Job, keys_at: Cursor | Marked) -> Marked:
     """The mount of the keys."""
-    return at((job.spec, facts.SSH_SECRET), {"name": volume_name(job, KEYS), "mountPath": keys_at})
+    name = volume_name(job, facts.SSH_KEYS_VOLUME)
+    return at((job.spec, facts.SSH_SECRET), {"name": name, "mountPath": keys_at})
 
 
-def file_mount(job: Job, key: str, path: Fact) -> Marked:
-    """The mount of one file of the ConfigMap at the path that a fact gives."""
-    path = job.options.fact(path)
-    mount = {"name": volume_name(job, FILES), "mountPath": path.value, "subPath": key}
-    return at((path, job.spec), mount)
+def file_mount(job: Job, key: Fact, path: Fact) -> Marked:
+    """The mount of one file of the ConfigMap: its key there, and the path, as facts give them."""
+    path, key = job.options.fact(path), job.options.fact(key)
+    name, part = volume_name(job, facts.SSH_FILES_VOLUME), at((key, job.spec), key.value)
+    return at((path, job.spec), {"name": name, "mountPath": path.value, "subPath": part})
 
 
 def sshd(job: Job, container: Cursor, path: Cursor | Marked) -> Marked:
     """The command of a worker: sshd instead of what the container says."""
-    return at((job.spec, facts.SSHD), [path, *arguments(job)], over=ignored(container))
+    told = job.options.told(facts.SSHD, facts.SSHD_ARGUMENTS)
+    return at((job.spec, told), [path, *arguments(job)], over=ignored(container))
 
 
 def arguments(job: Job) -> list[Marked]:
@@ -127,9 +154,13 @@ def ignored(container: Cursor) -> tuple[Cursor, Cursor]:
     return container.get("command"), container.get("args")
 
 
-def with_command(container: Cursor, command: Marked, mounts: list[Marked]) -> Tree:
+def with_command(job: Job, container: Cursor, command: Marked, mounts: list[Marked]) -> Tree:
     """A container with a command of the controller instead of its own, and with further mounts."""
     tree: Tree = {**container.fields()}
+    declares = job.options.fact(facts.SSH_DECLARES_PORT)
+    if declares.value:
+        port = at((declares, job.spec), _port(job, "containerPort"))
+        tree["ports"] = [*container.get("ports").entries(), port]
     tree.pop("args", None)
     tree["command"] = command
     tree["volumeMounts"] = [*container.get("volumeMounts").entries(), *mounts]
@@ -138,16 +169,16 @@ def with_command(container: Cursor, command: Marked, mounts: list[Marked]) -> Tr
 
 def ssh_port(job: Job) -> Marked:
     """The port of sshd as a port of a Service."""
-    port = job.options.fact(facts.SSH_PORT)
-    return at((port, job.spec), {"name": "ssh", "port": port.value})
+    return at((job.options.fact(facts.SSH_PORT), job.spec), _port(job, "port"))
 
 
-def _secret_name(job: Job) -> str:
-    return f"{job.base}-ssh"
+def _port(job: Job, key: str) -> Tree:
+    port, name = job.options.fact(facts.SSH_PORT), job.options.fact(facts.SSH_PORT_NAME)
+    return {"name": at((name, job.spec), name.value), key: at((port, job.spec), port.value)}
 
 
-def _config_map_name(job: Job) -> str:
-    return f"{job.base}-config"
+def _named(job: Job, fact: Fact) -> str:
+    return str(filled(job.options.fact(fact).value, naming(job)))
 
 
 def _encoded(text: str) -> str:

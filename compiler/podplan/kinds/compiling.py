@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from podplan.findings import Problem
 from podplan.kinds import API_VERSION, KINDS, kind
 from podplan.kinds._merge import ordered, patched, without_nulls
-from podplan.kinds._profile import did_you_mean, enumeration, repeated_names, shown, unused_fields
+from podplan.kinds._profile import enumeration, repeated_names, shown, unused_fields
+from podplan.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, at, root, split
 
 METADATA_FIRST = ("name", "generateName", "namespace", "labels", "annotations")
@@ -77,5 +78,5 @@ def _no_job(job: Cursor) -> Problem:
     listed = enumeration(list(KINDS), "or")
     if not job.exists:
         return Problem("PROF025", f"spec.job is missing; write {listed}", job.path[:-1])
-    hint = did_you_mean(str(job.value), KINDS, f"; there is {listed}")
+    hint = did_you_mean(str(job.value), KINDS) or f"; there is {listed}"
     return Problem("PROF025", f"there is no kind of job {shown(job.value)}{hint}", job.path)

@@ -7,6 +7,8 @@ from typing import Any
 from podplan import facts
 from podplan.kinds._children import Tree, replacing
 from podplan.kinds._job import Job
+from podplan.kinds._patterns import filled, naming
+from podplan.kinds._services import host
 from podplan.kinds.colossalai_job.training import Training
 from podplan.provenance import Cursor, Marked, at, computed
 
@@ -40,14 +42,27 @@ def _entries(written: Any) -> list[Cursor]:
 
 def _colossalai_run(job: Job, training: Training) -> Marked:
     """``colossalai run``, its options, the script and its arguments (t9k-semantics §3.3)."""
-    path = job.options.fact(facts.COLOSSALAI_HOSTFILE_PATH)
-    words: list[Any] = ["colossalai", "run", "--hostfile", at((path, job.spec), path.value)]
-    words += ["--nproc_per_node", _processes(job, training.processes)]
-    options = training.torchrun_options
-    if options.value:
-        handed_on = ",".join(str(option.value).removeprefix("--") for option in options.entries())
-        words += ["--extra_launch_args", at((options, facts.COLOSSALAI_LAUNCH_ARGUMENTS), handed_on)]
-    return at((training.script, facts.COLOSSALAI_RUN), [*words, *training.script.entries()])
+    fact, path = job.options.fact(facts.COLOSSALAI_RUN), job.options.fact(facts.COLOSSALAI_HOSTFILE_PATH)
+    marked = {
+        "{hostfile}": at((path, job.spec), path.value),
+        "{processes}": _processes(job, training.processes),
+        "{launch-arguments}": _handed_on(training.torchrun_options),
+    }
+    known = naming(job) | {word[1:-1]: value and value.value for word, value in marked.items()}
+    known |= {"master-addr": host(job, training.workers).text(0), "replicas": training.workers.replicas}
+    words: list[Any] = []
+    for option in fact.value:
+        told = [marked[word] if word in marked else filled(word, known) for word in option.split()]
+        words += told if None not in told else []
+    return at((training.script, fact), [*words, *training.script.entries()])
+
+
+def _handed_on(options: Cursor) -> Marked | None:
+    """The options of torchrun as one word; None where there are none."""
+    if not options.value:
+        return None
+    words = (str(option.value).removeprefix("--") for option in options.entries())
+    return at((options, facts.COLOSSALAI_LAUNCH_ARGUMENTS), ",".join(words))
 
 
 def _processes(job: Job, written: Cursor) -> Marked:

@@ -5,14 +5,23 @@ from __future__ import annotations
 from podplan import facts
 from podplan.groups import Group, Options
 from podplan.kinds import _ssh
-from podplan.kinds._job import Job, Role, job, launch, paused
-from podplan.kinds._pods import each_container, launched, pod_spec, pods, replica_labels, training_index
+from podplan.kinds._job import Job, Role, configured, job, launch, paused
+from podplan.kinds._patterns import filled, naming
+from podplan.kinds._pods import (
+    each_container,
+    launched,
+    pod_spec,
+    pods,
+    replica_labels,
+    training_index,
+    why_named,
+)
 from podplan.kinds._scheduling import members, pod_groups
-from podplan.kinds._services import services
+from podplan.kinds._services import discovery, subdomain
 from podplan.kinds.colossalai_job import launcher_dialect, replica_dialect
 from podplan.kinds.colossalai_job.launcher import container as launcher_container
 from podplan.kinds.colossalai_job.training import Training
-from podplan.provenance import Cursor, Marked, at
+from podplan.provenance import Cursor, Marked, Why, at
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
@@ -22,14 +31,21 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     training = dialect.read(colossal)
     lasting = [
         _ssh.secret(colossal),
-        _ssh.config_map(colossal, {_ssh.HOSTFILE: _ssh.hostfile(colossal, training.workers)}),
-        *services(colossal, training.workers, [_ssh.ssh_port(colossal)]),
+        _ssh.config_map(colossal, _ssh.hostfile(colossal, training.workers, facts.COLOSSALAI_HOSTFILE_LINE)),
+        *discovery(colossal, [training.workers], [_ssh.ssh_port(colossal)]),
     ]
+    scheduling = pod_groups(colossal, *_needed(colossal, training))
     if paused(colossal):
-        return lasting
-    needed = members(colossal, [training.launcher, training.workers], fact=facts.COLOSSALAI_MIN_MEMBER)
+        return [*scheduling, *lasting]
     running = [*_launcher(colossal, training), *_workers(colossal, training.workers)]
-    return [*pod_groups(colossal, *needed), *lasting, *running]
+    return [*scheduling, *lasting, *running]
+
+
+def _needed(colossal: Job, training: Training) -> tuple[int, tuple[Why, ...]]:
+    """How many Pods the job needs to start, and where the number comes from."""
+    fact = colossal.options.fact(facts.COLOSSALAI_MIN_MEMBER)
+    roles = [training.workers] if fact.value == "workers" else [training.launcher, training.workers]
+    return members(colossal, roles, fact=fact)
 
 
 def _launcher(colossal: Job, training: Training) -> list[Group]:
@@ -38,13 +54,14 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
     keys_at = _keys_at(colossal)
     mounts = [
         _ssh.keys_mount(colossal, keys_at),
-        _ssh.file_mount(colossal, _ssh.HOSTFILE, facts.COLOSSALAI_HOSTFILE_PATH),
+        _ssh.file_mount(colossal, facts.SSH_HOSTFILE_KEY, facts.COLOSSALAI_HOSTFILE_PATH),
     ]
     worker = _training_container(colossal, training.workers)
     own = launcher_container(colossal, training, worker, mounts)
     # A launcher that nobody wrote lacks what the worker lacks.
     place = training.place if training.place.exists or "image" in own else worker
-    made = at((place, facts.COLOSSALAI_LAUNCHER), launched(own, launching))
+    chosen = colossal.options.told(facts.COLOSSALAI_LAUNCHER, facts.COLOSSALAI_LAUNCHER_CONTAINER)
+    made = at((place, chosen), launched(own, launching))
     containers: list[Cursor | Marked] = [*role.template.get("spec", "containers").entries()]
     containers[training.position : training.position + 1] = [made]
     spec = pod_spec(
@@ -56,8 +73,15 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
         volumes=_ssh.volumes(colossal, keys_at, files=True),
     )
     labels = replica_labels(colossal, role, facts.COLOSSALAI_LABELS)
+    called = colossal.options.fact(facts.COLOSSALAI_LAUNCHER)
     return pods(
-        colossal, role, spec, labels=labels, name=f"{colossal.base}-{role.type}", trains=training.position
+        colossal,
+        role,
+        spec,
+        labels=labels,
+        name=str(filled(called.value, naming(colossal, role.type))),
+        why=why_named(colossal, called),
+        trains=training.position,
     )
 
 
@@ -69,9 +93,10 @@ def _workers(colossal: Job, role: Role) -> list[Group]:
 
     def trained(container: Cursor) -> dict[str, object]:
         command = _ssh.sshd(colossal, container, sshd_path)
-        return launched(_ssh.with_command(container, command, mounts), launching)
+        return launched(_ssh.with_command(colossal, container, command, mounts), launching)
 
-    containers = each_container(role, _training_index(colossal, role), trained)
+    chosen = configured(colossal, facts.COLOSSALAI_TRAINING_CONTAINER)
+    containers = each_container(role, _training_index(colossal, role), trained, chosen=chosen)
     spec = pod_spec(
         colossal,
         role,
@@ -79,6 +104,7 @@ def _workers(colossal: Job, role: Role) -> list[Group]:
         launching,
         never=facts.RESTART_NEVER_ASSUMED,
         volumes=_ssh.volumes(colossal, keys_at, files=False),
+        more=subdomain(colossal, role),
     )
     labels = replica_labels(colossal, role, facts.COLOSSALAI_LABELS)
     return pods(colossal, role, spec, labels=labels, trains=_training_index(colossal, role))

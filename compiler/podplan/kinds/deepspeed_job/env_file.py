@@ -5,9 +5,13 @@ from __future__ import annotations
 from podplan import facts
 from podplan.kinds._children import Tree
 from podplan.kinds._job import Job
+from podplan.kinds._patterns import filled
 from podplan.provenance import Cursor, at
 
-KEY = "deepspeed_env"
+
+def key(job: Job) -> str:
+    """What the env file is called in the ConfigMap."""
+    return str(job.options.fact(facts.DEEPSPEED_ENV_FILE_KEY).value)
 
 
 def env_file(job: Job, container: Cursor) -> Tree:
@@ -15,12 +19,13 @@ def env_file(job: Job, container: Cursor) -> Tree:
 
     Variables with valueFrom are left out: their values are not known offline, and may be secret.
     """
-    env = container.get("env")
-    lines = [_line(entry) for entry in env.entries() if not entry.get("valueFrom").exists]
+    env, fact = container.get("env"), job.options.fact(facts.DEEPSPEED_ENV_FILE)
+    lines = [_line(fact.value, entry) for entry in env.entries() if not entry.get("valueFrom").exists]
     if job.spec.get("disableCustomEnv").value is True or not lines:
         return {}
-    return {KEY: at((env, facts.DEEPSPEED_ENV_FILE), "".join(lines))}
+    told = job.options.told(fact, facts.DEEPSPEED_ENV_FILE_KEY)
+    return {key(job): at((env, told), "".join(lines))}
 
 
-def _line(variable: Cursor) -> str:
-    return f"{variable.get('name').otherwise('')}={variable.get('value').otherwise('')}\n"
+def _line(form: str, variable: Cursor) -> str:
+    return f"{filled(form, {part: variable.get(part).otherwise('') for part in ('name', 'value')})}\n"

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from shlex import join, quote
 
 from podplan import facts
 from podplan.kinds import _ssh
-from podplan.kinds._job import Job
+from podplan.kinds._job import Job, Role
+from podplan.kinds._patterns import each_filled, filled, naming
+from podplan.kinds._services import host
 from podplan.provenance import Cursor, Marked, Why, at
 
 # How each form of config.run is passed on (t9k-semantics §6.4).
 PROGRAMS: dict[str, list[str]] = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
 
 
-def launcher(job: Job, container: Cursor) -> Marked:
+def launcher(job: Job, workers: Role, container: Cursor) -> Marked:
     """The command of worker-0.
 
     bash gives every word back as it is written. Kubernetes replaces ``$(NAME)`` before bash sees the line,
     as in any command of a container.
     """
-    line = f"{_sshd(job)} & {_deepspeed(job)}"
-    return at(_why(job), ["/bin/bash", "-c", line], over=_ssh.ignored(container))
+    form, shell = job.options.fact(facts.DEEPSPEED_COMMAND), job.options.fact(facts.DEEPSPEED_SHELL)
+    line = filled(form.value, {"sshd": _sshd(job), "deepspeed": _deepspeed(job, workers)})
+    words = [*(at((shell, job.spec), word) for word in shell.value), line]
+    return at(_why(job), words, over=_ssh.ignored(container))
 
 
 def _sshd(job: Job) -> str:
@@ -28,13 +33,25 @@ def _sshd(job: Job) -> str:
     return join([path, *(word.value for word in _ssh.arguments(job))])
 
 
-def _deepspeed(job: Job) -> str:
+def _deepspeed(job: Job, workers: Role) -> str:
     config = job.spec.get("config")
     custom = config.get("customCommand").value
     if custom:
         return str(custom)
-    path = job.options.fact(facts.DEEPSPEED_HOSTFILE_PATH).value
-    return " ".join(quote(word) for word in ["deepspeed", f"--hostfile={path}", *_options(config)])
+    known = naming(job) | {
+        "hostfile": job.options.fact(facts.DEEPSPEED_HOSTFILE_PATH).value,
+        "master-addr": host(job, workers).text(0),
+        "replicas": workers.replicas,
+        "slots": config.get("slotsPerWorker").otherwise(job.options.fact(facts.DEEPSPEED_SLOTS).value),
+    }
+    told = (str(word) for word in each_filled(job.options.fact(facts.DEEPSPEED_OPTIONS).value, known))
+    quoted = _in_double_quotes if job.options.fact(facts.DEEPSPEED_QUOTING).value == "double" else quote
+    return " ".join(["deepspeed", *map(quoted, [*told, *_options(config)])])
+
+
+def _in_double_quotes(word: str) -> str:
+    """``word`` in double quotes, as bash gives it back."""
+    return '"' + re.sub(r'([\\"$`])', r"\\\1", word) + '"'
 
 
 def _options(config: Cursor) -> list[str]:
@@ -66,4 +83,7 @@ def _why(job: Job) -> tuple[Why, ...]:
     if custom.value:
         return (custom, facts.DEEPSPEED_CUSTOM_COMMAND)
     parts = (_program(config)[1], *(config.get(key) for key in ("otherArgs", "autotune", "localRank")))
-    return (*(part for part in parts if part.exists), config, facts.DEEPSPEED_COMMAND)
+    told = job.options.told(
+        facts.DEEPSPEED_COMMAND, facts.DEEPSPEED_OPTIONS, facts.DEEPSPEED_QUOTING, facts.SSHD_ARGUMENTS
+    )
+    return (*(part for part in parts if part.exists), config, told)

@@ -6,7 +6,7 @@ from podplan import facts
 from podplan.groups import Group, Options
 from podplan.kinds import _ssh
 from podplan.kinds._children import Tree
-from podplan.kinds._job import Job, Role, job, launch, paused, role
+from podplan.kinds._job import Job, Role, configured, job, launch, paused, role
 from podplan.kinds._pods import (
     each_container,
     launched,
@@ -17,7 +17,7 @@ from podplan.kinds._pods import (
     training_index,
 )
 from podplan.kinds._scheduling import members, pod_groups
-from podplan.kinds._services import services
+from podplan.kinds._services import discovery, subdomain
 from podplan.kinds.deepspeed_job import env_file
 from podplan.kinds.deepspeed_job.launcher import launcher
 from podplan.provenance import Cursor
@@ -28,18 +28,19 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     training = job(cr, options)
     workers = _workers(training)
     slots = training.spec.get("config", "slotsPerWorker")
-    number = slots.otherwise(training.options.fact(facts.DEEPSPEED_SLOTS).value)
-    files = {_ssh.HOSTFILE: _ssh.hostfile(training, workers, f" slots={number}", slots)}
+    one = training.options.fact(facts.DEEPSPEED_SLOTS)
+    number, given = (slots.value, (slots,)) if slots.exists else (one.value, (slots, one))
+    files = _ssh.hostfile(training, workers, facts.DEEPSPEED_HOSTFILE_LINE, number, *given)
     files |= env_file.env_file(training, _training_container(training, workers))
     lasting = [
         _ssh.secret(training),
         _ssh.config_map(training, files),
-        *services(training, workers, [_ssh.ssh_port(training)]),
+        *discovery(training, [workers], [_ssh.ssh_port(training)]),
     ]
+    scheduling = pod_groups(training, *members(training, [workers], elastic=_elastic(training)))
     if paused(training):
-        return lasting
-    needed = members(training, [workers], elastic=_elastic(training))
-    return [*pod_groups(training, *needed), *lasting, *_pods(training, workers, files)]
+        return [*scheduling, *lasting]
+    return [*scheduling, *lasting, *_pods(training, workers, files)]
 
 
 def _elastic(training: Job) -> bool:
@@ -91,15 +92,19 @@ def _spec(training: Job, workers: Role, files: Tree, leads: bool) -> Tree:
     sshd_path = _ssh.setting(training, facts.SSHD_PATH, None)
     mounts = [
         _ssh.keys_mount(training, keys_at),
-        _ssh.file_mount(training, _ssh.HOSTFILE, facts.DEEPSPEED_HOSTFILE_PATH),
+        _ssh.file_mount(training, facts.SSH_HOSTFILE_KEY, facts.DEEPSPEED_HOSTFILE_PATH),
     ]
-    if env_file.KEY in files:
-        mounts.append(_ssh.file_mount(training, env_file.KEY, facts.DEEPSPEED_ENV_FILE_PATH))
+    if env_file.key(training) in files:
+        mounts.append(_ssh.file_mount(training, facts.DEEPSPEED_ENV_FILE_KEY, facts.DEEPSPEED_ENV_FILE_PATH))
 
     def trained(container: Cursor) -> Tree:
-        command = launcher(training, container) if leads else _ssh.sshd(training, container, sshd_path)
-        return launched(_ssh.with_command(container, command, mounts), launching)
+        starts = (
+            launcher(training, workers, container) if leads else _ssh.sshd(training, container, sshd_path)
+        )
+        return launched(_ssh.with_command(training, container, starts, mounts), launching)
 
-    containers = each_container(workers, _training_index(training, workers), trained)
+    chosen = configured(training, facts.DEEPSPEED_TRAINING_CONTAINER)
+    containers = each_container(workers, _training_index(training, workers), trained, chosen=chosen)
     added = _ssh.volumes(training, keys_at, files=True)
-    return pod_spec(training, workers, containers, launching, volumes=added)
+    more = subdomain(training, workers)
+    return pod_spec(training, workers, containers, launching, volumes=added, more=more)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from podplan import facts
 from podplan.groups import Group, Options
 from podplan.kinds._children import Tree, job_labels
-from podplan.kinds._job import Job, Role, job, launch, name_of, paused, replica_roles
+from podplan.kinds._job import Job, Role, job, launch, paused, replica_roles
 from podplan.kinds._pods import REPLICA_INDEX, each_container, launched, pod_spec, pods
 from podplan.kinds._scheduling import members, pod_groups, scheduler_labels
 from podplan.kinds._services import services
@@ -22,15 +22,14 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
         group
         for role in roles
         if ports.exists
-        for group in services(
-            generic, role, ports, selector=_selector(generic, role), fact=facts.GENERIC_SERVICE
-        )
+        for group in services(generic, role, ports, by=facts.GENERIC_SELECTOR, fact=facts.GENERIC_SERVICE)
     ]
+    scheduling = pod_groups(generic, *members(generic, roles))
     if paused(generic):
-        return exposed
+        return [*scheduling, *exposed]
     known = variables(generic, roles)
     running = [group for role in roles for group in _pods(generic, role, known)]
-    return [*pod_groups(generic, *members(generic, roles)), *exposed, *running]
+    return [*scheduling, *exposed, *running]
 
 
 def _pods(generic: Job, role: Role, known: Variables) -> list[Group]:
@@ -53,10 +52,3 @@ def _pods(generic: Job, role: Role, known: Variables) -> list[Group]:
 
 def _replica_label(generic: Job, role: Role) -> Indexed:
     return Indexed((f"{generic.name}-{role.type}-", REPLICA_INDEX))
-
-
-def _selector(generic: Job, role: Role) -> Tree:
-    return {
-        "genericjob": name_of(generic),
-        "genericjob-replica": at((facts.GENERIC_LABELS, role.where), _replica_label(generic, role)),
-    }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from podplan import facts
 from podplan.kinds._children import Tree, replacing
 from podplan.kinds._job import Job, Role, by
-from podplan.kinds._pods import REPLICA_INDEX
+from podplan.kinds._pods import REPLICA_INDEX, replica_name
 from podplan.provenance import Cursor, Indexed, Marked, at, computed
 
 VARIABLE = re.compile(
@@ -26,7 +26,7 @@ VARIABLE = re.compile(
 class Variables(NamedTuple):
     """What the variables of one job stand for: its types, and the ports of its Services if it has any."""
 
-    base: str
+    job: Job
     roles: Mapping[str, Role]
     ports: Mapping[str, Cursor] | None
 
@@ -35,7 +35,7 @@ def variables(job: Job, roles: list[Role]) -> Variables:
     """The variables of a job."""
     ports = job.spec.get("service", "ports")
     named = {role.type: role for role in reversed(roles)}
-    return Variables(job.base, named, by("name", ports) if ports.exists else None)
+    return Variables(job, named, by("name", ports) if ports.exists else None)
 
 
 def substituted(known: Variables, role: Role, container: Tree) -> Tree:
@@ -117,4 +117,4 @@ def _value(known: Variables, role: Role, match: re.Match[str]) -> str | int | No
     named = known.roles.get(found["host_type"])
     if named is None or int(found["host_rank"]) >= named.replicas:
         return None
-    return f"{known.base}-{named.type}-{int(found['host_rank'])}"
+    return replica_name(known.job, named, facts.SERVICE_NAME).text(int(found["host_rank"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan import facts
 from podplan.kinds._job import Job, Role
-from podplan.provenance import Cursor, Why
+from podplan.provenance import Cursor, Fact, Why
 
 
 def elastic(job: Job) -> bool:
@@ -20,25 +20,32 @@ def shared_out(job: Job, roles: list[Role]) -> list[Role]:
     expected = job.spec.get("elastic", "expectedReplicas")
     if not elastic(job) or not expected.exists or not roles:
         return roles
+    rounding = job.options.fact(facts.ELASTIC_SHARES)
     weights = [role.where.get("scalingWeight").otherwise(1) for role in roles]
     return [
-        role._replace(replicas=share, counted=_counted(role, expected, len(roles)))
-        for role, share in zip(roles, shares(expected.value, weights), strict=True)
+        role._replace(replicas=share, counted=_counted(role, expected, len(roles), rounding))
+        for role, share in zip(roles, shares(expected.value, weights, rounding.value), strict=True)
     ]
 
 
-def _counted(role: Role, expected: Cursor, types: int) -> tuple[Why, ...]:
+def _counted(role: Role, expected: Cursor, types: int, rounding: Fact) -> tuple[Why, ...]:
     if types == 1:
         return (expected, facts.ELASTIC_REPLICAS)
-    return (expected, role.where.get("scalingWeight"), facts.ELASTIC_SHARES)
+    return (expected, role.where.get("scalingWeight"), rounding)
 
 
-def shares(total: int, weights: list[int]) -> list[int]:
-    """``total`` divided in proportion to ``weights``: whole parts first, then by largest remainder."""
+def shares(total: int, weights: list[int], rest: str = "largest-remainder") -> list[int]:
+    """``total`` divided in proportion to ``weights``: whole parts first, then by largest remainder.
+
+    Where the ``rest`` is for the "first" or the "last", all that is left over goes there.
+    """
     whole = sum(weights)
     if whole <= 0:
         return [total if i == 0 else 0 for i in range(len(weights))]
     parts = [total * weight // whole for weight in weights]
+    if rest in ("first", "last"):
+        parts[0 if rest == "first" else -1] += total - sum(parts)
+        return parts
     by_remainder = sorted(range(len(weights)), key=lambda i: (-(total * weights[i] % whole), i))
     for i in by_remainder[: total - sum(parts)]:
         parts[i] += 1

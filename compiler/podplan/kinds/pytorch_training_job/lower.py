@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from podplan import facts
-from podplan.groups import Group, Options, group
+from podplan.groups import CONFIGURED, Group, Options, group
 from podplan.kinds._children import Tree, job_labels, metadata
-from podplan.kinds._job import Job, Role, job, launch, paused, replica_roles
+from podplan.kinds._job import Job, Role, configured, job, launch, paused, replica_roles
 from podplan.kinds._pods import (
     each_container,
     launched,
@@ -16,7 +18,7 @@ from podplan.kinds._pods import (
     training_index,
 )
 from podplan.kinds._scheduling import members, pod_groups
-from podplan.kinds._services import services
+from podplan.kinds._services import discovery, subdomain
 from podplan.kinds.pytorch_training_job.elastic import elastic, shared_out
 from podplan.kinds.pytorch_training_job.rendezvous import (
     Rendezvous,
@@ -34,18 +36,17 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     training = job(cr, options)
     roles = shared_out(training, replica_roles(training))
     port = [master_port(training, "port")]
-    named = [found for role in roles for found in services(training, role, port)]
-    lasting = [*_tensorboard(training), *named]
+    lasting = [*_tensorboard(training), *discovery(training, roles, port)]
+    scheduling = pod_groups(training, *members(training, roles, elastic=elastic(training)))
     if paused(training):
-        return lasting
+        return [*scheduling, *lasting]
     meeting = rendezvous(training, roles)
     running: list[Group] = []
     first_rank = 0
     for role in roles:
         running += _pods(training, meeting, role, first_rank)
         first_rank += role.replicas
-    needed = members(training, roles, elastic=elastic(training))
-    return [*pod_groups(training, *needed), *lasting, *running]
+    return [*scheduling, *lasting, *running]
 
 
 def _pods(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Group]:
@@ -71,22 +72,31 @@ def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tr
     launching = launch(training, role.type)
 
     def with_environment(container: Cursor) -> Tree:
-        before = environment(training, meeting, first_rank)
-        return {**container.fields(), "env": [*before, *container.get("env").entries()]}
+        told, written = environment(training, meeting, role, first_rank), container.get("env").entries()
+        order = training.options.fact(facts.PYTORCH_ENV_ORDER)
+        env: Any = [*told, *written] if order.value == "before" else [*written, *told]
+        env = at((order, container.get("env")), env) if order.basis == CONFIGURED else env
+        return {**container.fields(), "env": env}
 
     def trained(container: Cursor) -> Tree:
         tree = with_environment(container)
-        tree["ports"] = [*container.get("ports").entries(), *_declared(training, container)]
+        if declared := _declared(training, container):
+            tree["ports"] = [*container.get("ports").entries(), *declared]
         if uses_torchrun(training):
             tree["command"] = torchrun(training, meeting, role, container)
         return launched(tree, launching)
 
-    containers = each_container(role, _training_index(training, role), trained, with_environment)
-    return pod_spec(training, role, containers, launching)
+    alone = training.options.fact(facts.PYTORCH_ENV_CONTAINERS).value == "training"
+    others = None if alone else with_environment
+    chosen = configured(training, facts.PYTORCH_TRAINING_CONTAINER)
+    containers = each_container(role, _training_index(training, role), trained, others, chosen)
+    return pod_spec(training, role, containers, launching, more=subdomain(training, role))
 
 
 def _declared(training: Job, container: Cursor) -> list[object]:
     """The rendezvous port, unless the container declares it (or its name) itself."""
+    if not training.options.fact(facts.PYTORCH_DECLARES_PORT).value:
+        return []
     port = master_port(training, "containerPort")
     name, number = port.value["name"], port.value["containerPort"].value
     for written in container.get("ports").entries():
@@ -104,7 +114,7 @@ def _tensorboard(training: Job) -> list[Group]:
         {
             "apiVersion": "tensorstack.dev/v1beta1",
             "kind": "TensorBoard",
-            "metadata": metadata(training, training.base, labels=job_labels(training)),
+            "metadata": metadata(training, training.base, kind="TensorBoard", labels=job_labels(training)),
             "spec": spec,
         },
     )

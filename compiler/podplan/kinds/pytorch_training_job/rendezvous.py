@@ -2,39 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from podplan import facts
-from podplan.kinds._job import Job, Role
+from podplan.groups import CONFIGURED
+from podplan.kinds._job import Job, Role, name_of
+from podplan.kinds._patterns import INDEX, WORD, filled
+from podplan.kinds._services import NAMING, host
 from podplan.kinds.pytorch_training_job.elastic import elastic
-from podplan.provenance import Cursor, Indexed, Marked, at, default
+from podplan.provenance import Cursor, Fact, Indexed, Marked, Why, at
 
 
 def uses_torchrun(job: Job) -> bool:
     return job.spec.get("torchrunConfig", "enabled").value is True
 
 
-class Rendezvous(NamedTuple):
-    """Where the replicas meet and how many they are, which is the same for all of them."""
-
-    address: Marked
-    port: Marked
-    world_size: Marked
-    nodes: Marked
+# What the replicas are told, by word: each with its origin, or None where nothing is known of it.
+Rendezvous = dict[str, Marked | None]
 
 
 def rendezvous(job: Job, roles: list[Role]) -> Rendezvous:
-    """The rendezvous of a job; its host is the replica of rank 0."""
+    """Where the replicas meet and how many they are, which is the same for all of them.
+
+    The host is the replica of rank 0.
+    """
     first = next((role for role in roles if role.replicas > 0), roles[0])
-    port = job.options.fact(facts.PYTORCH_MASTER_PORT)
-    total = str(sum(role.replicas for role in roles))
+    address = job.options.told(facts.PYTORCH_MASTER_ADDR, *NAMING)
+    port, backend = (job.options.fact(fact) for fact in (facts.PYTORCH_MASTER_PORT, facts.RDZV_BACKEND))
+    total = sum(role.replicas for role in roles)
     counted = tuple(why for role in roles for why in role.counted)
-    return Rendezvous(
-        address=at((first.where.get("type"), facts.PYTORCH_MASTER_ADDR), f"{job.base}-{first.type}-0"),
-        port=at((port, job.spec), str(port.value)),
-        world_size=at((facts.PYTORCH_WORLD_SIZE, *counted), total),
-        nodes=_range(job) or at((facts.TORCHRUN_ARGUMENTS, *counted), total),
+    config = job.spec.get("torchrunConfig")
+    replicas = at((facts.TORCHRUN_ARGUMENTS, *counted), str(total))
+    return {
+        "master-addr": at((first.where.get("type"), address), host(job, first).text(0)),
+        "master-port": at((port, job.spec), str(port.value)),
+        "world-size": _world_size(job, total, counted),
+        "replicas": replicas,
+        "nnodes": _range(job) or replicas,
+        "processes": _written(config.get("procPerNode")),
+        "rdzv-backend": _written(config.get("rdzvBackend")) or at((backend, config), backend.value),
+        "max-restarts": _written(config.get("maxRestarts")),
+        "base": at(job.base_why, job.base),
+        "job": name_of(job),
+    }
+
+
+def _written(cursor: Cursor) -> Marked | None:
+    return at(cursor, str(cursor.value)) if cursor.exists else None
+
+
+def _world_size(job: Job, total: int, counted: tuple[Why, ...]) -> Marked:
+    """The number of replicas, or of processes where a setting says so and a replica has several."""
+    fact, processes = (
+        job.options.fact(facts.PYTORCH_WORLD_SIZE),
+        job.spec.get("torchrunConfig", "procPerNode"),
     )
+    each = str(processes.otherwise(""))
+    if fact.value == "processes" and each.isdecimal():
+        return at((fact, *counted, processes), str(total * int(each)))
+    return at((fact, *counted), str(total))
 
 
 def _range(job: Job) -> Marked | None:
@@ -45,13 +71,31 @@ def _range(job: Job) -> Marked | None:
     return at((facts.TORCHRUN_ARGUMENTS, least, most), f"{least.value}:{most.value}")
 
 
-def environment(job: Job, meeting: Rendezvous, first_rank: int) -> list[Marked]:
-    """What stands before the env of the template; ranks only where torchrun does not give them."""
-    variables = {"MASTER_ADDR": meeting.address, "MASTER_PORT": meeting.port}
-    if not uses_torchrun(job):
-        variables["RANK"] = at((facts.PYTORCH_RANK, job.spec), Indexed((first_rank,)))
-        variables["WORLD_SIZE"] = meeting.world_size
-    return [Marked({"name": name, "value": value}, value.origin) for name, value in variables.items()]
+def environment(job: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Marked]:
+    """The variables that the controller sets; ranks only where torchrun does not give them."""
+    fact = job.options.fact(facts.PYTORCH_TORCHRUN_ENV if uses_torchrun(job) else facts.PYTORCH_ENV)
+    rank = at((facts.PYTORCH_RANK, job.spec), Indexed((first_rank,)))
+    known = meeting | _of_role(role) | {"rank": rank, "index": at(role.where, INDEX)}
+    found = ((name, _told(str(pattern), known, fact, job)) for name, pattern in fact.value.items())
+    return [
+        Marked({"name": name, "value": value}, value.origin) for name, value in found if value is not None
+    ]
+
+
+def _of_role(role: Role) -> Rendezvous:
+    return {"type": at((role.where.get("type"), facts.TORCHRUN_ARGUMENTS), role.type)}
+
+
+def _told(pattern: str, known: Rendezvous, fact: Fact, job: Job) -> Marked | None:
+    """A pattern with its words filled in: what a single word stands for, with the origin of that."""
+    single = WORD.fullmatch(pattern)
+    if single and single[1] in known:
+        value = known[single[1]]
+        if value is None or fact.basis != CONFIGURED or _is_configured(value):
+            return value
+        return Marked(value.value, value.origin._replace(fact=fact))
+    text = filled(pattern, {word: value and value.value for word, value in known.items()})
+    return None if text is None else at((fact, job.spec), text)
 
 
 def master_port(job: Job, key: str) -> Marked:
@@ -62,17 +106,16 @@ def master_port(job: Job, key: str) -> Marked:
 
 def torchrun(job: Job, meeting: Rendezvous, role: Role, container: Cursor) -> Marked:
     """The command of the training container: torchrun and its options; the args of the container follow."""
-    config = job.spec.get("torchrunConfig")
-    options: list[Any] = ["torchrun", "--nnodes", meeting.nodes]
-    options += _option("--nproc_per_node", config.get("procPerNode"))
-    options += ["--rdzv_backend", default(config.get("rdzvBackend"), job.options.fact(facts.RDZV_BACKEND))]
-    options += ["--rdzv_endpoint", "$(MASTER_ADDR):$(MASTER_PORT)"]
-    options += _option("--max_restarts", config.get("maxRestarts"))
-    options += ["--role", at((role.where.get("type"), facts.TORCHRUN_ARGUMENTS), role.type)]
-    options += config.get("extraOptions").entries()
-    return at((config, facts.TORCHRUN), options, over=(container.get("command"),))
+    config, fact = job.spec.get("torchrunConfig"), job.options.fact(facts.TORCHRUN_ARGUMENTS)
+    known = meeting | _of_role(role)
+    words: list[Any] = []
+    for option in fact.value:
+        told = [_told(word, known, fact, job) for word in option.split()]
+        words += [word for word in told if word is not None] if None not in told else []
+    words += config.get("extraOptions").entries()
+    told_by = job.options.told(facts.TORCHRUN, facts.TORCHRUN_ARGUMENTS)
+    return at((config, told_by), words, over=(container.get("command"),))
 
 
-def _option(flag: str, value: Cursor) -> list[Any]:
-    """A flag with what is written for it, as text; nothing where nothing is written."""
-    return [at(value, flag), at(value, str(value.value))] if value.exists else []
+def _is_configured(value: Marked) -> bool:
+    return value.origin.fact is not None and value.origin.fact.basis == CONFIGURED

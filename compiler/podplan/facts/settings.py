@@ -1,0 +1,50 @@
+"""Which facts are settings: those of lowering that have a value, which the configuration may replace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from podplan import facts
+from podplan.provenance import Fact
+
+WORD = re.compile(r"\{([a-z]+(?:-[a-z]+)*)\}")
+
+
+@cache
+def settings() -> dict[str, Fact]:
+    """The settings of lowering by their id, in order of the id."""
+    found = [fact for fact in _all() if fact.value is not None and not fact.id.startswith("profile.")]
+    return {fact.id: fact for fact in sorted(found, key=lambda fact: fact.id)}
+
+
+def without_setting() -> list[Fact]:
+    """The facts of lowering that are not documented and that no setting changes, in order of their id."""
+    found = [fact for fact in _all() if fact.value is None and fact.basis != "documented"]
+    return sorted(found, key=lambda fact: fact.id)
+
+
+def unknown_word(fact: Fact, value: Any) -> str | None:
+    """The first word in braces that a setting does not fill in; None where all are known."""
+    if not fact.words:
+        return None
+    words = (word for text in _texts(value) for word in WORD.findall(text))
+    return next((word for word in words if word not in fact.words), None)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for below in value.values() if isinstance(value, dict) else value:
+            yield from _texts(below)
+
+
+def _all() -> Iterator[Fact]:
+    for value in vars(facts).values():
+        if isinstance(value, Fact):
+            yield value
+        elif isinstance(value, dict) and all(isinstance(below, Fact) for below in value.values()):
+            yield from value.values()

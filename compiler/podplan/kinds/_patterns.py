@@ -1,0 +1,62 @@
+"""Text with words in braces, such as ``{base}-{type}-{index}``: how settings say what a controller writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from podplan.kinds._job import Job
+from podplan.provenance import Indexed
+
+Known = Mapping[str, Any]  # text, a number, an Indexed text, or None for what is not known, by word
+WORD = re.compile(r"\{([a-z]+(?:-[a-z]+)*)\}")
+INDEX = Indexed((0,))
+
+
+def filled(pattern: str, known: Known) -> str | Indexed | None:
+    """``pattern`` with its words filled in: Indexed where one is; None where a word has no value here.
+
+    A word in braces that is not in ``known`` stays as it is.
+    """
+    parts: list[str | int] = []
+    for number, piece in enumerate(WORD.split(pattern)):
+        value = piece if number % 2 == 0 else known.get(piece, f"{{{piece}}}")
+        if value is None:
+            return None
+        parts += value.parts if isinstance(value, Indexed) else [str(value)]
+    return _joined(parts)
+
+
+def each_filled(patterns: Iterable[str], known: Known) -> list[str | Indexed]:
+    """The words of options such as ``--role {type}``, those left out that have no value here."""
+    words: list[str | Indexed] = []
+    for pattern in patterns:
+        option = [filled(word, known) for word in pattern.split()]
+        words += [word for word in option if word is not None] if None not in option else []
+    return words
+
+
+def naming(job: Job, type_: str = "", name: str | Indexed | None = None, index: Any = None) -> dict[str, Any]:
+    """The words for the names of a job and, where they are given, of a replica."""
+    known: dict[str, Any] = {
+        "base": job.base,
+        "job": job.name,
+        "kind": job.kind,
+        "component": job.kind.lower(),
+        "namespace": job.cr.get("metadata", "namespace").otherwise("default"),
+    }
+    return known | {"type": type_ or None, "index": index, "name": name}
+
+
+def _joined(parts: list[str | int]) -> str | Indexed:
+    """Parts of a text as one, neighbours of them put together."""
+    together: list[str | int] = []
+    for part in parts:
+        if isinstance(part, str) and together and isinstance(together[-1], str):
+            together[-1] += part
+        elif part != "":
+            together.append(part)
+    if any(isinstance(part, int) for part in together):
+        return Indexed(tuple(together))
+    return "".join(map(str, together))

@@ -1,0 +1,539 @@
+"""Each setting of lowering: what it changes in the lowered objects, and that podplan why names it."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, NamedTuple
+
+import pytest
+
+from podplan.facts import status
+from podplan.facts.settings import settings, unknown_word, without_setting
+from podplan.groups import CONFIGURED, at_index
+from podplan.provenance import Fact, Path, trace
+from podplan.selecting import NoSuchField, select
+from tests.lowering import Object, job, lower, names, objects
+
+UID = "e2a69076-1c19-46ce-9c70-2cdf20176e01"
+SCHEDULER = "scheduler: {t9kScheduler: {queue: nlp}}"
+PLAIN = job(
+    "PyTorchTrainingJob",
+    f"""
+    {SCHEDULER}
+    torchrunConfig: {{procPerNode: "4"}}
+    replicaSpecs:
+    - type: worker
+      replicas: 2
+      template:
+        metadata: {{labels: {{replica-type: mine}}}}
+        spec: {{containers: [{{name: main, env: [{{name: A, value: b}}]}}, {{name: side}}]}}
+    """,
+)
+TORCHRUN = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true, procPerNode: "4"}
+    tensorboardSpec: {image: tensorboard}
+    replicaSpecs:
+    - {type: worker, replicas: 2, template: {spec: {containers: [{name: main, args: [a.py]}, {name: side}]}}}
+    """,
+)
+ELASTIC = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true}
+    elastic: {enabled: true, minReplicas: 1, maxReplicas: 8, expectedReplicas: 5}
+    replicaSpecs:
+    - {type: a, template: {spec: {containers: [{name: main}]}}}
+    - {type: b, template: {spec: {containers: [{name: main}]}}}
+    - {type: c, template: {spec: {containers: [{name: main}]}}}
+    """,
+)
+DEBUG = job(
+    "PyTorchTrainingJob",
+    """
+    runMode: {debug: {enabled: true}}
+    replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, args: [a.py]}]}}}]
+    """,
+)
+PAUSED = job(
+    "PyTorchTrainingJob",
+    f"""
+    {SCHEDULER}
+    runMode: {{pause: {{enabled: true}}}}
+    replicaSpecs: [{{type: worker, template: {{spec: {{containers: [{{name: main}}]}}}}}}]
+    """,
+)
+GENERIC = job(
+    "GenericJob",
+    """
+    scheduler: {t9kScheduler: {}}
+    service: {ports: [{name: http, port: 80}]}
+    replicaSpecs:
+    - type: worker
+      replicas: 2
+      template: {spec: {containers: [{name: main, args: ["$(service.worker[1].host)"]}]}}
+    """,
+)
+DEEPSPEED = job(
+    "DeepSpeedJob",
+    """
+    config: {run: {python: [train.py, "a b"]}}
+    worker:
+      replicas: 2
+      template: {spec: {containers: [{name: main, env: [{name: A, value: b}]}, {name: side}]}}
+    """,
+)
+DEEPSPEED_DEBUG = {**DEEPSPEED, "spec": {**DEEPSPEED["spec"], "runMode": {"debug": {"enabled": True}}}}
+COLOSSALAI = job(
+    "ColossalAIJob",
+    f"""
+    {SCHEDULER}
+    torchConfig: {{script: [train.py]}}
+    replicaSpecs:
+    - {{type: launcher, template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}}}
+    - type: worker
+      replicas: 2
+      template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}
+    """,
+)
+POD, SERVICE = "Pod/bert-worker-0:", "Service/bert-worker-0:"
+LAUNCHER = "Pod/bert-launcher:"
+ABSENT = None
+
+
+class Change(NamedTuple):
+    """A setting, and the part of a lowered object that it changes; ABSENT for a part that is gone."""
+
+    id: str
+    value: Any
+    cr: Object
+    where: str
+    becomes: Any
+
+
+CHANGES = [
+    Change(
+        "colossalai.hostfile-line",
+        "{host} slots=1",
+        COLOSSALAI,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0 slots=1\nbert-worker-1 slots=1\n",
+    ),
+    Change(
+        "colossalai.hostfile-path",
+        "/etc/hosts.d/h",
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[a].command[3]",
+        "/etc/hosts.d/h",
+    ),
+    Change(
+        "colossalai.launcher",
+        "{job}-start-{type}",
+        COLOSSALAI,
+        "Pod/bert-start-launcher:metadata.name",
+        "bert-start-launcher",
+    ),
+    Change(
+        "colossalai.launcher-container",
+        "b",
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[b].command[0]",
+        "colossalai",
+    ),
+    Change(
+        "colossalai.launcher-resources",
+        {"limits": {"cpu": "1"}},
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[a].resources",
+        {"limits": {"cpu": "1"}},
+    ),
+    Change("colossalai.min-member", "workers", COLOSSALAI, "PodGroup/bert:spec.minMember", 2),
+    Change("colossalai.processes", 8, COLOSSALAI, LAUNCHER + "spec.containers[a].command[5]", "8"),
+    Change(
+        "colossalai.run",
+        ["torchx", "--master_addr {master-addr}"],
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[a].command",
+        ["torchx", "--master_addr", "bert-worker-0", "train.py"],
+    ),
+    Change(
+        "colossalai.training-container",
+        "b",
+        COLOSSALAI,
+        POD + "spec.containers[b].command[0]",
+        "/usr/sbin/sshd",
+    ),
+    Change(
+        "config-map.annotations",
+        {"of": "{job}"},
+        DEEPSPEED,
+        "ConfigMap/bert-config:metadata.annotations.of",
+        "bert",
+    ),
+    Change(
+        "config-map.labels", {"app": "{base}"}, DEEPSPEED, "ConfigMap/bert-config:metadata.labels.app", "bert"
+    ),
+    Change("debug.command", ["tail", "-f"], DEBUG, POD + "spec.containers[main].command", ["tail", "-f"]),
+    Change("debug.keep-args", True, DEBUG, POD + "spec.containers[main].args", ["a.py"]),
+    Change(
+        "deepspeed.command",
+        "{sshd}; exec {deepspeed}",
+        DEEPSPEED,
+        POD + "spec.containers[main].command[2]",
+        "/usr/sbin/sshd -D; exec deepspeed --hostfile=/t9k/hostfile train.py 'a b'",
+    ),
+    Change(
+        "deepspeed.debug-command",
+        ["sleep", "1"],
+        DEEPSPEED_DEBUG,
+        POD + "spec.containers[main].command",
+        ["sleep", "1"],
+    ),
+    Change(
+        "deepspeed.env-file",
+        "export {name}='{value}'",
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.deepspeed_env",
+        "export A='b'\n",
+    ),
+    Change("deepspeed.env-file-key", "env", DEEPSPEED, "ConfigMap/bert-config:data.env", "A=b\n"),
+    Change(
+        "deepspeed.env-file-path",
+        "/env",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[2].mountPath",
+        "/env",
+    ),
+    Change(
+        "deepspeed.hostfile-line",
+        "{host}:{slots}",
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0:1\nbert-worker-1:1\n",
+    ),
+    Change(
+        "deepspeed.hostfile-path",
+        "/h",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[1].mountPath",
+        "/h",
+    ),
+    Change(
+        "deepspeed.options",
+        ["-H {hostfile}", "--master_addr {master-addr}"],
+        DEEPSPEED,
+        POD + "spec.containers[main].command[2]",
+        "/usr/sbin/sshd -D & deepspeed -H /t9k/hostfile --master_addr bert-worker-0 train.py 'a b'",
+    ),
+    Change(
+        "deepspeed.quoting",
+        "double",
+        DEEPSPEED,
+        POD + "spec.containers[main].command[2]",
+        '/usr/sbin/sshd -D & deepspeed "--hostfile=/t9k/hostfile" "train.py" "a b"',
+    ),
+    Change("deepspeed.shell", ["sh", "-ec"], DEEPSPEED, POD + "spec.containers[main].command[1]", "-ec"),
+    Change(
+        "deepspeed.slots-per-worker",
+        8,
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0 slots=8\nbert-worker-1 slots=8\n",
+    ),
+    Change(
+        "deepspeed.training-container",
+        "side",
+        DEEPSPEED,
+        "Pod/bert-worker-1:spec.containers[side].command",
+        ["/usr/sbin/sshd", "-D"],
+    ),
+    Change("elastic.scaling-weight", "first", ELASTIC, "Pod/bert-a-2:metadata.name", "bert-a-2"),
+    Change(
+        "generic.selector", {"pod": "{name}"}, GENERIC, SERVICE + "spec.selector", {"pod": "bert-worker-0"}
+    ),
+    Change("label.template", "template", PLAIN, POD + "metadata.labels.replica-type", "mine"),
+    Change(
+        "name.base-suffix",
+        8,
+        {**DEEPSPEED, "metadata": {"name": "gpt-125m", "uid": UID}},
+        "Pod/gpt-125m-d02e22a6-worker-1:metadata.name",
+        "gpt-125m-d02e22a6-worker-1",
+    ),
+    Change(
+        "owner-reference.block-deletion",
+        False,
+        {**PLAIN, "metadata": {"name": "bert", "uid": ""}} | {"metadata": {"name": "gpt-125m", "uid": UID}},
+        "Pod/gpt-125m-d02e2-worker-0:metadata.ownerReferences[0].blockOwnerDeletion",
+        False,
+    ),
+    Change(
+        "pod.annotations",
+        {"sidecar.istio.io/inject": "false"},
+        PLAIN,
+        POD + 'metadata.annotations["sidecar.istio.io/inject"]',
+        "false",
+    ),
+    Change("pod.labels", {"rank-of": "{type}/{index}"}, PLAIN, POD + "metadata.labels.rank-of", "worker/0"),
+    Change(
+        "pod.name", "{job}-x-{type}-{index}", PLAIN, "Pod/bert-x-worker-1:metadata.name", "bert-x-worker-1"
+    ),
+    Change("pod.restart-policy", "OnFailure", PLAIN, POD + "spec.restartPolicy", "OnFailure"),
+    Change("pod.restart-policy-object", "Always", GENERIC, POD + "spec.restartPolicy", "Always"),
+    Change("pod.scheduler-name", "volcano", PLAIN, POD + "spec.schedulerName", "volcano"),
+    Change("podgroup.annotations", {"of": "{job}"}, PLAIN, "PodGroup/bert:metadata.annotations.of", "bert"),
+    Change(
+        "podgroup.api-version",
+        "scheduling.volcano.sh/v1beta1",
+        PLAIN,
+        "PodGroup/bert:apiVersion",
+        "scheduling.volcano.sh/v1beta1",
+    ),
+    Change(
+        "podgroup.labels", {"of": "{kind}"}, PLAIN, "PodGroup/bert:metadata.labels.of", "PyTorchTrainingJob"
+    ),
+    Change("podgroup.name", "{job}-gang", PLAIN, "PodGroup/bert-gang:metadata.name", "bert-gang"),
+    Change("podgroup.priority", 9, PLAIN, "PodGroup/bert:spec.priority", 9),
+    Change("podgroup.queue", "shared", GENERIC, "PodGroup/bert:spec.queue", "shared"),
+    Change("podgroup.while-paused", True, PAUSED, "PodGroup/bert:kind", "PodGroup"),
+    Change("pytorch.declares-port", False, PLAIN, POD + "spec.containers[main].ports", ABSENT),
+    Change(
+        "pytorch.env",
+        {"RANK": "{rank}", "HOST": "{master-addr}:{master-port}"},
+        PLAIN,
+        "Pod/bert-worker-1:spec.containers[main].env[HOST].value",
+        "bert-worker-0:23456",
+    ),
+    Change("pytorch.env-containers", "training", PLAIN, POD + "spec.containers[side].env", ABSENT),
+    Change("pytorch.env-order", "after", PLAIN, POD + "spec.containers[main].env[0].name", "A"),
+    Change("pytorch.master-port", 29500, PLAIN, SERVICE + "spec.ports[0].port", 29500),
+    Change("pytorch.master-port-name", "rdzv", PLAIN, SERVICE + "spec.ports[0].name", "rdzv"),
+    Change("pytorch.rdzv-backend", "etcd-v2", TORCHRUN, POD + "spec.containers[main].command[6]", "etcd-v2"),
+    Change(
+        "pytorch.torchrun-arguments",
+        ["torchrun", "--rdzv_id {job}", "--max_restarts {max-restarts}"],
+        TORCHRUN,
+        POD + "spec.containers[main].command",
+        ["torchrun", "--rdzv_id", "bert"],
+    ),
+    Change(
+        "pytorch.torchrun-env",
+        {"PET_NNODES": "{nnodes}"},
+        TORCHRUN,
+        POD + "spec.containers[main].env[PET_NNODES].value",
+        "2",
+    ),
+    Change(
+        "pytorch.training-container", "side", TORCHRUN, POD + "spec.containers[side].command[0]", "torchrun"
+    ),
+    Change(
+        "pytorch.world-size", "processes", PLAIN, POD + "spec.containers[main].env[WORLD_SIZE].value", "8"
+    ),
+    Change("secret.labels", {"app": "{job}"}, DEEPSPEED, "Secret/bert-ssh:metadata.labels.app", "bert"),
+    Change(
+        "service.annotations", {"of": "{name}"}, PLAIN, SERVICE + "metadata.annotations.of", "bert-worker-0"
+    ),
+    Change("service.headless", False, PLAIN, SERVICE + "spec.clusterIP", ABSENT),
+    Change(
+        "service.host",
+        "{host}.{namespace}.svc",
+        PLAIN,
+        "Pod/bert-worker-1:spec.containers[main].env[MASTER_ADDR].value",
+        "bert-worker-0.default.svc",
+    ),
+    Change("service.job-name", "{job}-net", PLAIN, "Service/bert-net:metadata.name", "bert-net"),
+    Change(
+        "service.labels",
+        {"replica": "{type}-{index}"},
+        PLAIN,
+        SERVICE + "metadata.labels.replica",
+        "worker-0",
+    ),
+    Change(
+        "service.name",
+        "{job}-{type}-svc-{index}",
+        PLAIN,
+        "Pod/bert-worker-1:spec.containers[main].env[MASTER_ADDR].value",
+        "bert-worker-svc-0",
+    ),
+    Change(
+        "service.per",
+        "job",
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0.bert slots=1\nbert-worker-1.bert slots=1\n",
+    ),
+    Change("service.publish-not-ready", True, PLAIN, SERVICE + "spec.publishNotReadyAddresses", True),
+    Change("service.selector", {"app": "{job}"}, PLAIN, SERVICE + "spec.selector", {"app": "bert"}),
+    Change(
+        "ssh.auth-mount-path",
+        "/keys",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[0].mountPath",
+        "/keys",
+    ),
+    Change(
+        "ssh.client-config",
+        "Host *\n",
+        DEEPSPEED,
+        "Secret/bert-ssh:data.config",
+        base64.b64encode(b"Host *\n  Port 22\n").decode(),
+    ),
+    Change("ssh.config-map", "{base}-files", DEEPSPEED, "ConfigMap/bert-files:metadata.name", "bert-files"),
+    Change("ssh.declares-port", True, DEEPSPEED, POD + "spec.containers[main].ports[0].containerPort", 22),
+    Change("ssh.files-volume", "files", DEEPSPEED, POD + "spec.volumes[1].name", "files"),
+    Change(
+        "ssh.hostfile-key", "hosts", DEEPSPEED, POD + "spec.containers[main].volumeMounts[1].subPath", "hosts"
+    ),
+    Change(
+        "ssh.key-files",
+        ["key:id_ed25519"],
+        DEEPSPEED,
+        POD + "spec.volumes[0].secret.items",
+        [{"key": "key", "path": "id_ed25519"}],
+    ),
+    Change("ssh.key-mode", 0o400, DEEPSPEED, POD + "spec.volumes[0].secret.defaultMode", 0o400),
+    Change("ssh.keys-volume", "keys", DEEPSPEED, POD + "spec.volumes[0].name", "keys"),
+    Change("ssh.port", 2222, DEEPSPEED, SERVICE + "spec.ports[0].port", 2222),
+    Change("ssh.port-name", "sshd", DEEPSPEED, SERVICE + "spec.ports[0].name", "sshd"),
+    Change("ssh.secret", "{job}-keys", DEEPSPEED, "Secret/bert-keys:metadata.name", "bert-keys"),
+    Change(
+        "ssh.sshd-arguments",
+        ["-D", "-e"],
+        DEEPSPEED,
+        "Pod/bert-worker-1:spec.containers[main].command",
+        ["/usr/sbin/sshd", "-D", "-e"],
+    ),
+    Change(
+        "ssh.sshd-path",
+        "/opt/sshd",
+        DEEPSPEED,
+        "Pod/bert-worker-1:spec.containers[main].command[0]",
+        "/opt/sshd",
+    ),
+    Change("tensorboard.labels", {"app": "{job}"}, TORCHRUN, "TensorBoard/bert:metadata.labels.app", "bert"),
+]
+BY_ID = {change.id: change for change in CHANGES}
+# What only shows where another setting is as it is not by default.
+WITH = {"service.job-name": {"service.per": "job"}}
+# Where the setting is named, where that is not the part itself but what it stands in.
+TOLD_AT = {
+    "colossalai.launcher-container": "spec.containers[b]",
+    "colossalai.training-container": "spec.containers[b]",
+    "deepspeed.training-container": "spec.containers[side]",
+    "elastic.scaling-weight": "",
+    "pytorch.env-order": "spec.containers[main].env",
+    "pytorch.training-container": "spec.containers[side]",
+    "ssh.declares-port": "spec.containers[main].ports[0]",
+}
+OF_STATUS = {fact.id for fact in vars(status).values() if isinstance(fact, Fact)}
+
+
+def test_every_setting_is_here() -> None:
+    assert set(BY_ID) == set(settings()) - OF_STATUS
+    assert len(BY_ID) == len(CHANGES)
+
+
+def part(cr: Object, where: str, values: dict[str, Any], told_at: str | None = None) -> tuple[Any, list[str]]:
+    """The part of a lowered object, ABSENT where it is not there, and the settings on the way to it."""
+    name, _, text = where.partition(":")
+    for group in lower(cr, values=values):
+        for index in range(group.start, group.start + group.replicas):
+            data = at_index(group.doc, index)
+            if f"{data['kind']}/{data['metadata']['name']}" != name:
+                continue
+            try:
+                path: Path = select(data, text)
+            except NoSuchField:
+                return ABSENT, []
+            named = path if told_at is None else select(data, told_at) if told_at else ()
+            steps = [step.origin.fact for step in trace(group.doc, named) if step.origin is not None]
+            told = [fact.source for fact in steps if fact is not None and fact.basis == CONFIGURED]
+            value: Any = data
+            for step in path:
+                value = value[step]
+            return value, told
+    return ABSENT, []
+
+
+@pytest.mark.parametrize("id_", BY_ID)
+def test_a_setting_changes_what_it_says(id_: str) -> None:
+    _, value, cr, where, becomes = BY_ID[id_]
+    others = WITH.get(id_, {})
+    before, _ = part(cr, where, others)
+    after, told = part(cr, where, {**others, id_: value}, TOLD_AT.get(id_))
+    assert after == becomes != before
+    assert becomes is ABSENT or f"lowering.{id_}" in told
+
+
+@pytest.mark.parametrize("id_", BY_ID)
+def test_a_setting_of_a_kind_is_for_that_kind_alone(id_: str) -> None:
+    _, value, cr, where, becomes = BY_ID[id_]
+    others = WITH.get(id_, {})
+    before, _ = part(cr, where, others)
+    after, told = part(cr, where, {**others, cr["kind"]: {id_: value}}, TOLD_AT.get(id_))
+    assert after == becomes
+    assert becomes is ABSENT or f"lowering.{cr['kind']}.{id_}" in told
+    assert part(cr, where, {**others, "MPIJob": {id_: value}})[0] == before
+
+
+@pytest.mark.parametrize("id_", BY_ID)
+def test_the_default_said_aloud_changes_nothing(id_: str) -> None:
+    cr = BY_ID[id_].cr
+    assert objects(cr, values={id_: settings()[id_].value}) == objects(cr)
+
+
+def test_what_has_no_setting_is_known() -> None:
+    """What is not documented and cannot be changed: each is said in docs/lowering.md, with why."""
+    assert [fact.id for fact in without_setting() if fact.id not in OF_STATUS] == [
+        "colossalai.labels",
+        "colossalai.launch-arguments",
+        "colossalai.launcher-image",
+        "label.component",
+        "label.owner-kind",
+        "pytorch.master-addr",
+        "service.per-replica",
+        "ssh.hostfile",
+        "ssh.key-placeholder",
+    ]
+
+
+def test_false_leaves_a_label_out() -> None:
+    cr = objects(
+        PLAIN, values={"pod.labels": {"tensorstack.dev/owner-kind": False, "replica-index": "{name}"}}
+    )
+    labels = cr.pod("bert-worker-1")["metadata"]["labels"]
+    assert "tensorstack.dev/owner-kind" not in labels
+    assert labels["replica-index"] == "bert-worker-1"
+
+
+def test_a_service_for_the_first_replica_or_for_the_job() -> None:
+    services = {
+        per: [name for name in names(PLAIN, values={"service.per": per}) if name.startswith("Service/")]
+        for per in ("replica", "first", "job")
+    }
+    assert services == {
+        "replica": ["Service/bert-worker-0", "Service/bert-worker-1"],
+        "first": ["Service/bert-worker-0"],
+        "job": ["Service/bert"],
+    }
+    lowered = objects(PLAIN, values={"service.per": "job"})
+    spec = lowered.pod("bert-worker-1")["spec"]
+    assert (spec["hostname"], spec["subdomain"]) == ("bert-worker-1", "bert")
+    assert lowered["Service", "bert"]["spec"]["selector"] == {
+        "tensorstack.dev/owner-name": "bert",
+        "tensorstack.dev/owner-kind": "PyTorchTrainingJob",
+    }
+
+
+def test_no_digits_after_the_name() -> None:
+    cr = {**PLAIN, "metadata": {"name": "bert", "uid": UID}}
+    assert "Pod/bert-worker-0" in names(cr, values={"name.base-suffix": 0})
+
+
+def test_words_in_braces() -> None:
+    known = settings()
+    assert unknown_word(known["pod.name"], "{base}-{typ}-{index}") == "typ"
+    assert unknown_word(known["pod.labels"], {"a": "{job}", "b": False}) is None
+    assert unknown_word(known["pytorch.torchrun-arguments"], ["--rdzv_id {jb}"]) == "jb"
+    assert unknown_word(known["ssh.client-config"], "{x}") is None

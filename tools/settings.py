@@ -1,0 +1,96 @@
+"""Writes what is made from the facts: the settings of lowering in schemas/Config.json and docs/lowering.md.
+
+python tools/settings.py
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from podplan.facts import status
+from podplan.facts.settings import settings
+from podplan.kinds import KINDS
+from podplan.provenance import Fact
+
+TOP = Path(__file__).parents[1]
+SCHEMA, PAGE = Path("schemas/Config.json"), Path("docs/lowering.md")
+_TYPES = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
+_DEFINITIONS = re.compile(r'^    "ofAllKinds": \{$.*?^    \}\n(?=  \}\n)', re.DOTALL | re.MULTILINE)
+_TABLE = r"(?<=<!-- settings of {0} -->\n).*?(?=<!-- end -->)"
+
+
+def made() -> dict[Path, str]:
+    """The files, as they should be."""
+    known = settings()
+    of_status = {fact.id for fact in vars(status).values() if isinstance(fact, Fact)}
+    schema = _DEFINITIONS.sub(lambda _: _definitions(known), (TOP / SCHEMA).read_text(encoding="utf-8"))
+    page = (TOP / PAGE).read_text(encoding="utf-8")
+    for what, told in (("lowering", set(known) - of_status), ("status", of_status & set(known))):
+        table = _table(fact for fact in known.values() if fact.id in told)
+        page = re.sub(_TABLE.format(what), lambda _, table=table: table, page, flags=re.DOTALL)  # type: ignore[misc]
+    return {SCHEMA: schema, PAGE: page}
+
+
+def _definitions(known: dict[str, Fact]) -> str:
+    """The definitions ``ofAllKinds``, ``ofOneKind`` and one of each setting."""
+    of_kinds = {kind: {"$ref": "#/$defs/ofOneKind"} for kind in KINDS}
+    each = {id_: {"$ref": f"#/$defs/{id_}"} for id_ in known}
+    listed: list[tuple[str, dict[str, Any]]] = [("ofAllKinds", of_kinds | each), ("ofOneKind", each)]
+    lines: list[str] = []
+    for name, properties in listed:
+        told = ",\n".join(
+            f"        {json.dumps(key)}: {json.dumps(value)}" for key, value in properties.items()
+        )
+        lines.append(
+            f'    "{name}": {{\n      "type": "object",\n      "properties": {{\n{told}\n      }},\n'
+            '      "additionalProperties": false\n    }'
+        )
+    for id_, fact in known.items():
+        told = ",\n".join(
+            f"      {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+            for key, value in _schema(fact).items()
+        )
+        lines.append(f"    {json.dumps(id_)}: {{\n{told}\n    }}")
+    return ",\n".join(lines) + "\n"
+
+
+def _schema(fact: Fact) -> dict[str, Any]:
+    """What a setting may be, with what is taken to be so without it."""
+    schema: dict[str, Any] = {"description": f"Without it, {fact.text} ({fact.basis})."}
+    if fact.choices:
+        return schema | {"enum": list(fact.choices), "default": fact.value}
+    schema |= {"type": _TYPES[type(fact.value)], "default": fact.value}
+    if isinstance(fact.value, list):
+        schema["items"] = {"type": _TYPES[type(fact.value[0])]}
+    if isinstance(fact.value, dict) and fact.words:
+        may_be = "string" if fact.value else ["string", "boolean"]
+        schema["additionalProperties"] = {"type": may_be}
+    return schema
+
+
+def _table(told: Iterable[Fact]) -> str:
+    """The settings as a Markdown table: each with its default, its basis and its source."""
+    rows = [
+        f"| `{fact.id}` | {_default(fact)} | {fact.text} | {fact.basis} | {fact.source} |" for fact in told
+    ]
+    head = "| setting | default | what it is about | basis | source |\n|---|---|---|---|---|\n"
+    return head + "".join(f"{row}\n" for row in rows)
+
+
+def _default(fact: Fact) -> str:
+    text = json.dumps(fact.value, ensure_ascii=False).replace("|", "\\|")
+    others = [json.dumps(choice) for choice in fact.choices if choice != fact.value]
+    return f"`{text}`" + (f", or `{'`, `'.join(others)}`" if others else "")
+
+
+def main() -> None:
+    for path, text in made().items():
+        (TOP / path).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
