@@ -36,10 +36,11 @@ class Pod:
         self.hosts = self.folder / "hosts"
         (self.folder / "volumes").mkdir(parents=True)
         self.hosts.write_text("")
+        group = spec["spec"].get("securityContext", {}).get("fsGroup")
         for volume in spec["spec"].get("volumes", ()):
-            for command in volumes.make(
-                volume, node.objects, self.folder / "volumes", node.memory / "claims"
-            ):
+            place = self.folder / "volumes"
+            made = volumes.make(volume, node.objects, place, node.memory / "claims")
+            for command in [*made, *volumes.owned(volume, place, group)]:
                 subprocess.run(command, check=True, timeout=10)
         self.waiting = [*spec["spec"].get("initContainers", ())]
         self.running: dict[str, subprocess.Popen[bytes]] = {}
@@ -103,7 +104,8 @@ class Pod:
         where = container.get("workingDir", volumes.WORKSPACE)
         commands += [["mkdir", "-p", f"{new}{where}"], ["touch", str(root / "up")]]
         script = "set -e\n" + "\n".join(map(shlex.join, commands))
-        script += f"\nexec {shlex.join(['chroot', str(new), *self._command(env, where, words)])}\n"
+        chroot = ["chroot", *self._user(container), str(new)]
+        script += f"\nexec {shlex.join([*chroot, *self._command(env, where, words)])}\n"
         apart = ["unshare", "--mount", "--pid", "--uts", "--ipc", "--fork", "sh", "-c", script]
         log = self.node.logs / f"{self.name}.{container['name']}.{self.attempt}.log"
         with log.open("wb") as out:
@@ -113,6 +115,15 @@ class Pod:
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )
+
+    def _user(self, container: Mapping[str, Any]) -> list[str]:
+        """The options of chroot for the user and groups of a container; none for root."""
+        said = {**self.spec["spec"].get("securityContext", {}), **container.get("securityContext", {})}
+        if not {"runAsUser", "runAsGroup", "fsGroup"} & said.keys():
+            return []
+        groups = [*said.get("supplementalGroups", ()), *([said["fsGroup"]] if "fsGroup" in said else ())]
+        user = f"--userspec={said.get('runAsUser', 0)}:{said.get('runAsGroup', 0)}"
+        return [user, f"--groups={','.join(map(str, groups))}"]
 
     def _command(self, env: Mapping[str, str], where: str, words: Sequence[str]) -> list[str]:
         image = {"PATH": f"{self.node.path}:{volumes.IMAGE_PATH}", "HOME": "/root"}

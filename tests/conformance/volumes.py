@@ -15,7 +15,7 @@ IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WORKSPACE = "/workspace"
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
 # Folders of the machine that no image has: their content is none of a container's business.
-EMPTY = ("/tmp", "/run", "/root", "/home", "/var/tmp", "/mnt")
+EMPTY = {"/tmp": 1777, "/run": 755, "/root": 700, "/home": 755, "/var/tmp": 1777, "/mnt": 755}
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
@@ -37,8 +37,9 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
         ["mkdir", "-p", *(str(at / name) for name in ("root", "upper", "work", "upper-work", "work-work"))],
         ["mount", "-t", "overlay", "overlay", "-o", _layers(["/"], at, "upper", "work"), str(new)],
     ]
-    for place in EMPTY:
-        commands += [["mkdir", "-p", f"{new}{place}"], ["mount", "-t", "tmpfs", "tmpfs", f"{new}{place}"]]
+    for place, mode in EMPTY.items():
+        memory = ["mount", "-t", "tmpfs", "-o", f"mode={mode}", "tmpfs", f"{new}{place}"]
+        commands += [["mkdir", "-p", f"{new}{place}"], memory]
     for place in image.kept:
         commands += [["mkdir", "-p", f"{new}{place}"], ["mount", "--bind", place, f"{new}{place}"]]
     over = _layers(image.workspace, at, "upper-work", "work-work")
@@ -103,14 +104,26 @@ def make(
     place.mkdir(parents=True)
     if kind == "emptyDir":
         if source.get("medium") != "Memory":
+            place.chmod(0o777)
             return []
         size = f"size={quantity(source['sizeLimit'])}," if "sizeLimit" in source else ""
         return [["mount", "-t", "tmpfs", "-o", f"{size}mode=1777", "tmpfs", str(place)]]
     if kind in ("configMap", "secret"):
         name = source.get("name") or source.get("secretName")
         _files(place, source, content(named(objects, kind, str(name))))
+        # The kubelet leaves both open to all: sshd trusts no keys in a folder like that.
+        place.chmod(0o1777 if kind == "secret" else 0o777)
         return []
     raise Unsupported(f"a volume of the type {kind}")
+
+
+def owned(volume: Mapping[str, Any], at: Path, group: int | None) -> list[Command]:
+    """The commands that give a volume to the fsGroup of its Pod, as the kubelet does; none without one."""
+    if group is None or "persistentVolumeClaim" in volume:
+        return []
+    may = "g+rX" if {"secret", "configMap"} & volume.keys() else "g+rwX"
+    place = str(at / volume["name"])
+    return [["chgrp", "-R", str(group), place], ["chmod", "-R", may, place]]
 
 
 def _files(place: Path, source: Mapping[str, Any], data: Mapping[str, bytes]) -> None:
