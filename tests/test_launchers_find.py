@@ -84,6 +84,8 @@ PROGRAMS: list[tuple[list[str], str, str | None]] = [
     (["conda", "run", "-n", "x", "--no-capture-output", "python", "a.py"], "python", "a.py"),
     (["uv", "run", "--with", "torch", "torchrun", "a.py"], "torchrun", "a.py"),
     (["tini", "-g", "--", "torchrun", "a.py"], "torchrun", "a.py"),
+    (["env", "-S", "A=b torchrun a.py"], "torchrun", "a.py"),
+    (["env", "-S", "torchrun 'a", "b"], "other", None),
     (["bash", "-exo", "pipefail", "-c", "torchrun a.py"], "torchrun", "a.py"),
     (["bash", "--login", "-c", "exec torchrun a.py"], "torchrun", "a.py"),
     (["sh", "-c", "bash -c 'torchrun a.py'"], "torchrun", "a.py"),
@@ -230,6 +232,8 @@ def test_mpirun_and_what_it_starts() -> None:
         ("deepspeed --launcher ssh t.py", [
             '--launcher takes pdsh, openmpi, mvapich, slurm, mpich, impi; not "ssh"']),
         ("accelerate launch --cpu --tpu t.py", ["--tpu and --cpu exclude each other"]),
+        ("accelerate launch --num_machines 2 t.py", ["--num_machines=2 needs --machine_rank"]),
+        ("accelerate launch --num_machines 2 --config_file a.yaml t.py", []),
     ],
 )  # fmt: skip
 def test_what_launchers_refuse(line: str, errors: list[str]) -> None:

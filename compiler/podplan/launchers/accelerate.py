@@ -203,4 +203,7 @@ def _exclusions(found: Accelerate) -> list[Fault]:
         faults.append(Fault(given["use_parallelism_config"].flag, sentence))
     if {"module", "no_python"} <= found.flags:
         faults.append(Fault(given["no_python"].flag, "--no_python and --module exclude each other"))
+    if (found.machines or 1) > 1 and "machine_rank" not in given and found.config_file is None:
+        sentence = f"--num_machines={found.machines} needs --machine_rank"
+        faults.append(Fault(given["num_machines"].word, sentence, "without a config file"))
     return faults

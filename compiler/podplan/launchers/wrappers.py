@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import NamedTuple
 
 from podplan.launchers.words import Word
@@ -132,14 +133,25 @@ def python(words: tuple[Word, ...]) -> Python | None:
 
 
 def _env(words: tuple[Word, ...]) -> Inner:
-    """``env -u A B=c program``."""
-    rest = _after_options(words, "-u --unset -C --chdir -S --split-string")
+    """``env -u A B=c program``, and ``env -S "B=c program"``."""
+    rest = _after_options(words, "-u --unset -C --chdir")
+    last = words[len(words) - len(rest) - 1].text if len(rest) < len(words) else ""
+    if rest and last in ("-S", "--split-string"):
+        rest = (*_split(rest[0]), *rest[1:])
     assigned: dict[str, str | None] = {}
     while rest and _ASSIGNMENT.match(rest[0].text):
         name, _, value = rest[0].text.partition("=")
         assigned[name] = value if rest[0].known else None
         rest = rest[1:]
     return Inner(rest, assigned)
+
+
+def _split(word: Word) -> tuple[Word, ...]:
+    """The words of a string that env splits; the string itself where its quotes do not match."""
+    try:
+        return tuple(word._replace(text=text) for text in shlex.split(word.text))
+    except ValueError:
+        return (word,)
 
 
 def _after_options(words: tuple[Word, ...], valued: str) -> tuple[Word, ...]:

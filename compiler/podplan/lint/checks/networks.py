@@ -20,8 +20,9 @@ EPHEMERAL = range(32768, 61000)
 INJECT = "sidecar.istio.io/inject"
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 OF_NODE = re.compile(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*")
-PORT = re.compile(r"--(?:master[-_]port|rdzv[-_]endpoint)(?:=(.*))?")
-PORT_IN_SHELL = re.compile(r"\s--(?:master[-_]port|rdzv[-_]endpoint)[= ](?:\S*:)?([0-9]+)(?=\s|$)")
+_PORT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
+PORT = re.compile(rf"{_PORT}(?:=(.*))?")
+PORT_IN_SHELL = re.compile(rf"\s{_PORT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
 HOSTNAME = "kubernetes.io/hostname"
 
 
