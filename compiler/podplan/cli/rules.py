@@ -3,53 +3,64 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import click
 
-from podplan.cli.exits import NOTHING
 from podplan.cli.output import write
+from podplan.kubernetes import DEFAULT_VERSION, versions
 from podplan.lint.catalogue import ours, whole
+from podplan.requests import RequestError
 from podplan.rules import RULES
 
 
 @click.command("rules")
 @click.option("--format", "format_", type=click.Choice(["text", "json", "md"]), default="text")
 @click.option("--export", type=click.Choice(["vap"]), help="Write policies as Kubernetes objects instead.")
-def command(format_: str, export: str | None) -> int:
+@click.option(
+    "--k8s-version", default=DEFAULT_VERSION, help="Kubernetes of the cluster that is exported for."
+)
+def command(format_: str, export: str | None, k8s_version: str) -> int:
     """List every rule, or export those that a cluster can enforce itself.
 
-    --export vap writes the policies that are CEL as ValidatingAdmissionPolicy objects with their bindings.
+    --export vap writes the policies that are CEL as ValidatingAdmissionPolicy objects with their bindings. A
+    * in the list marks them; the JSON says why the others are none.
     """
+    if k8s_version not in versions():
+        known = versions()
+        raise RequestError(f"Kubernetes {k8s_version} is not known; there are {known[0]} to {known[-1]}")
     if export:
         from podplan.emit import emit
-        from podplan.lint.vap_export import export_vap, for_admission, why_not
+        from podplan.lint.vap_export import export_vap, reasons
 
-        reasons = Counter(
-            reason for reason in (why_not(for_admission(policy)) for policy in ours()) if reason
-        )
-        for reason, number in reasons.items():
-            click.echo(f"not exported: {number} rules ({reason})", err=True)
-        exported = export_vap(ours())
-        if not exported:
-            return NOTHING
-        write(emit(exported))
+        lacking = [reason for reason in reasons(ours(), k8s_version).values() if reason]
+        if lacking:
+            click.echo(f"not exported: {len(lacking)} rules; rules --format json says why", err=True)
+        write(emit(export_vap(ours(), k8s_version)))
     elif format_ == "json":
-        write(json.dumps({"format": 1, "rules": _all()}, indent=2, ensure_ascii=False) + "\n")
+        write(json.dumps({"format": 1, "rules": _all(k8s_version)}, indent=2, ensure_ascii=False) + "\n")
     elif format_ == "md":
         from podplan.report.rule_page import contents
 
         write(contents(whole(), list(RULES.values())))
     else:
-        rows = _all()
+        rows = _all(k8s_version)
         width = max(len(row["name"]) for row in rows)
-        write("".join(f"{r['code']:10} {r['name']:{width}} {r['severity']:8} {r['summary']}\n" for r in rows))
+        write("".join(_line(row, width) for row in rows))
     return 0
 
 
-def _all() -> list[dict[str, Any]]:
+def _line(row: dict[str, Any], width: int) -> str:
+    """A rule in one line; * is what --export vap writes."""
+    mark = "*" if row["exported"] else " "
+    return f"{row['code']:10}{mark}{row['name']:{width}} {row['severity']:8} {row['summary']}\n"
+
+
+def _all(version: str) -> list[dict[str, Any]]:
     """Every rule, policies first, each as a mapping."""
+    from podplan.lint.vap_export import reasons
+
+    lacking = reasons(ours(), version)
     policies: list[dict[str, Any]] = [
         {
             "code": policy.rule.code,
@@ -61,6 +72,8 @@ def _all() -> list[dict[str, Any]]:
             "kinds": sorted(policy.scope.kinds),
             "preset": policy.preset,
             "preview": policy.preview,
+            "exported": not lacking[policy.rule.code],
+            "notExported": lacking[policy.rule.code] or None,
         }
         for policy in ours()
     ]
@@ -75,6 +88,8 @@ def _all() -> list[dict[str, Any]]:
             "kinds": [],
             "preset": "default",
             "preview": False,
+            "exported": False,
+            "notExported": "it is about the form of files, which the schemas of the API server check",
         }
         for rule in RULES.values()
     ]

@@ -25,7 +25,8 @@ class Policy(NamedTuple):
     """A rule and how it is decided: ``evaluator`` is check, schema or cel, ``body`` what belongs to it.
 
     ``origin`` is the document of a policy that does not come with podplan. ``admission`` is the same demand
-    in CEL, for the API server.
+    in CEL for the API server, or why it cannot be said so. ``help_for`` has the help for CRs of a kind, where
+    it is another.
     """
 
     rule: Rule
@@ -40,7 +41,9 @@ class Policy(NamedTuple):
     needs: tuple[str, ...]
     file: str
     origin: Doc | None = None
-    admission: Mapping[str, Any] | None = None
+    admission: Mapping[str, Any] | str | None = None
+    help_for: Mapping[str, str] = {}
+    fix: Mapping[str, Any] | None = None
 
 
 class PolicyError(Exception):
@@ -69,6 +72,8 @@ def policy(data: Mapping[str, Any], file: str) -> Policy:
         tuple(data.get("needs", ())),
         file,
         admission=data.get("admission"),
+        help_for=data.get("helpFor", {}),
+        fix=data.get("fix"),
     )
 
 

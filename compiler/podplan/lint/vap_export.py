@@ -5,64 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from podplan.cel.text import variables_in, with_name
+from podplan.cel.text import with_name
 from podplan.findings import Severity
-from podplan.lint.admitted import RESOURCES, Resource
-from podplan.lint.policy import Policy, Scope, filled
+from podplan.kubernetes import DEFAULT_VERSION
+from podplan.lint.admission import for_admission, resources, why_not
+from podplan.lint.policy import Policy, filled
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 _ACTIONS = {Severity.ERROR: "Deny", Severity.WARNING: "Warn", Severity.INFO: "Audit"}
 _LISTS = {"all": ("containers",), "init": ("initContainers",), "every": ("initContainers", "containers")}
 
 
-def export_vap(policies: Iterable[Policy]) -> list[dict[str, Any]]:
+def export_vap(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> list[dict[str, Any]]:
     """A ValidatingAdmissionPolicy and its binding for each policy that ``why_not`` has nothing against."""
     exported: list[dict[str, Any]] = []
-    for policy in map(for_admission, policies):
+    for policy in (for_admission(one, version) for one in policies):
         if not why_not(policy):
             exported += (_policy(policy), _binding(policy))
     return exported
 
 
-def for_admission(policy: Policy) -> Policy:
-    """The policy as the API server can demand it: by its expressions for admission, where it has them."""
-    if policy.admission is None:
-        return policy
-    scope = Scope(policy.admission["level"], frozenset(policy.admission.get("kinds", ())), "")
-    return policy._replace(
-        scope=scope, evaluator="cel", body=policy.admission, params={}, message="{message}"
-    )
-
-
-def why_not(policy: Policy) -> str:
-    """Why a policy cannot be exported, "" when it can."""
-    if policy.evaluator != "cel":
-        return "it is not written in CEL"
-    if policy.scope.level not in ("cr", "lowered"):
-        return f"it looks at a {policy.scope.level}, which the API server never sees"
-    if not _resources(policy):
-        return "it is about kinds that podplan does not know the resources of"
-    body = policy.body
-    texts = [*(one["expression"] for one in (*body["validations"], *body.get("matchConditions", ())))]
-    if policy.params or any(with_name(text, "params", "") != text for text in texts):
-        return "it has params, which would need an object of their own in the cluster"
-    if policy.scope.containers == "training":
-        return "the API server does not know which container trains"
-    if policy.scope.containers and (
-        body.get("variables") or any(next(variables_in(text), None) for text in texts)
-    ):
-        return "its variables are about one container, and those of the API server are about the Pod"
-    return ""
-
-
-def _resources(policy: Policy) -> list[Resource]:
-    return [
-        resource
-        for resource in RESOURCES
-        if resource.level == policy.scope.level
-        and (not policy.scope.kinds or resource.kind in policy.scope.kinds)
-        and (not policy.scope.containers or resource.kind == "Pod")
-    ]
+def reasons(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> dict[str, str]:
+    """Why each policy is not exported, by its code; "" for those that are."""
+    return {policy.rule.code: why_not(for_admission(policy, version)) for policy in policies}
 
 
 def _head(kind: str, policy: Policy) -> dict[str, Any]:
@@ -73,10 +38,13 @@ def _head(kind: str, policy: Policy) -> dict[str, Any]:
 def _policy(policy: Policy) -> dict[str, Any]:
     body = policy.body
     groups: dict[tuple[str, str], list[str]] = {}
-    for resource in _resources(policy):
-        groups.setdefault((resource.group, resource.version), []).append(resource.plural)
+    for resource in resources(policy):
+        plurals = groups.setdefault((resource.group, resource.version), [])
+        plurals.append(resource.plural)
+        if "ephemeralContainers" in str(body):
+            plurals.append(f"{resource.plural}/ephemeralcontainers")
     spec: dict[str, Any] = {
-        "failurePolicy": "Fail",
+        "failurePolicy": "Fail" if policy.rule.severity is Severity.ERROR else "Ignore",
         "matchConstraints": {
             "resourceRules": [
                 {

@@ -1,0 +1,90 @@
+"""Variables in CEL that the ``admission`` sections of policies use, by what they look at.
+
+Those of a CR say of a job what podplan.lint.checks._jobs and _training say of it: its roles, how many Pods it
+has now, which container trains. A variable uses only those before it. Every loop is over a list that somebody
+wrote: roles, containers, volumes, environment; none is nested deeper than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# The pattern of podplan.lint.checks._resources.
+_ACCELERATOR = (
+    r"""r'^(nvidia\.com/(gpu(\.shared)?|mig-.+)|amd\.com/gpu|gpu\.intel\.com/(i915|xe)|habana\.ai/gaudi"""
+)
+_ACCELERATOR += r"""|hygon\.com/dcu|huawei\.com/Ascend\w+|cambricon\.com/mlu\w*|google\.com/tpu"""
+_ACCELERATOR += r"""|aws\.amazon\.com/neuron\w*)$'"""
+
+_CR = {
+    "accelerator": _ACCELERATOR,
+    "debug": "object.spec.?runMode.?debug.?enabled.orValue(false)",
+    "paused": "object.spec.?runMode.?pause.?enabled.orValue(false)",
+    "torchrun": "object.spec.?torchrunConfig.?enabled.orValue(false)",
+    "scheduled": "object.spec.?scheduler.?t9kScheduler.hasValue()",
+    # The entries that have replicas; the launcher of a ColossalAIJob may be a container without a template.
+    "roles": """
+        object.spec.?replicaSpecs.orValue([])
+        + ['launcher', 'worker'].filter(k, k in object.spec).map(k, object.spec[k])
+    """,
+    "elastic": """
+        object.spec.?elastic.?enabled.orValue(false) && has(object.spec.elastic.expectedReplicas)
+        && (variables.torchrun || object.kind == 'DeepSpeedJob')
+    """,
+    "workers": """
+        object.kind != 'ColossalAIJob' ? variables.roles
+        : variables.roles.filter(r, has(r.template) && r.?type.orValue('worker') == 'worker')
+    """,
+    # How many Pods there are in all; a ColossalAIJob has one launcher.
+    "replicas": """
+        variables.elastic ? int(object.spec.elastic.expectedReplicas)
+        : variables.workers.map(r, int(r.?replicas.orValue(1))).sum()
+        + (object.kind == 'ColossalAIJob' ? 1 : 0)
+    """,
+    # The roles that have Pods now, and those of them with devices that train.
+    "running": """
+        variables.roles.filter(r, !variables.paused && (variables.elastic || r.?replicas.orValue(1) > 0))
+    """,
+    "gpu_roles": """
+        variables.running.filter(r, r.?template.?spec.?containers.orValue([r]).exists(c,
+        ['limits', 'requests'].exists(s, c.?resources[?s].orValue({}).exists(k,
+        k.matches(variables.accelerator) && quantity(string(c.resources[s][k])).asApproximateFloat() >= 1.0))))
+    """,
+    # The container of each role that trains: the one that the controller looks for by name, else the first.
+    "trained": """
+        variables.roles.filter(r, r.?template.?spec.?containers.orValue([r]).size() > 0).map(r, {
+        'role': r, 'type': r.?type.orValue(has(r.template) ? 'worker' : 'launcher'),
+        'pod': r.?template.?spec.orValue({}), 'container': (r.?template.?spec.?containers.orValue([r])
+        .filter(c, c.?name.orValue('') == {'PyTorchTrainingJob': 'python', 'GenericJob': ''}[?object.kind]
+        .orValue(r.?type.orValue('worker'))) + r.?template.?spec.?containers.orValue([r]))[0]})
+    """,
+    "training": """
+        variables.trained.filter(t, !variables.paused
+        && (variables.elastic || t.role.?replicas.orValue(1) > 0))
+    """,
+    # What each has in memory at /dev/shm, and the memory limit of its Pod, in bytes; -1 for no limit.
+    "shm": """
+        variables.training.map(t, t.pod.?volumes.orValue([]).filter(v,
+        v.?emptyDir.?medium.orValue('') == 'Memory' && t.container.?volumeMounts.orValue([]).exists(m,
+        m.name == v.name && m.mountPath.matches('^/dev/shm/*$')))
+        .map(v, {'size': quantity(string(v.emptyDir.?sizeLimit.orValue('-1'))).asApproximateFloat(),
+        'memory': t.pod.containers.all(c, c.?resources.?limits.?memory.hasValue()) ? t.pod.containers
+        .map(c, quantity(string(c.resources.limits.memory)).asApproximateFloat()).sum() : -1.0}))
+    """,
+}
+_POD = {
+    "accelerator": _ACCELERATOR,
+    "containers": """
+        object.spec.?initContainers.orValue([]) + object.spec.containers
+        + object.spec.?ephemeralContainers.orValue([])
+    """,
+    # The securityContext of the Pod and those of its containers, as far as they have one.
+    "contexts": """
+        (has(object.spec.securityContext) ? [object.spec.securityContext] : [])
+        + variables.containers.filter(c, has(c.securityContext)).map(c, c.securityContext)
+    """,
+}
+VARIABLES: Mapping[str, Mapping[str, str]] = {
+    level: {name: " ".join(text.split()) for name, text in known.items()}
+    for level, known in (("cr", _CR), ("lowered", _POD))
+}
