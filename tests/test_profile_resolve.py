@@ -296,7 +296,6 @@ def test_a_plain_profile_loads_none_of_the_steps() -> None:
     assert eval(done.stdout) == [
         "podplan.profile.expressions",
         "podplan.profile.merge",
-        "podplan.profile.nearest",
         "podplan.profile.resolve",
     ]
 

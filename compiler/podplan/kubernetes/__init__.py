@@ -13,6 +13,7 @@ from typing import Any
 from podplan.findings import Problem
 from podplan.kubernetes import schemas
 from podplan.kubernetes.schemas import DEFAULT_VERSION
+from podplan.nearest import did_you_mean
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -191,8 +192,7 @@ def _unknown_kind(obj: dict[str, Any]) -> Problem:
     if right:
         message = f"apiVersion of a {kind} is {right[0]}, not {names.shown(version)}"
         return Problem("SCHEMA010", message, ("apiVersion",))
-    near = structure.nearest(str(kind), [name for _, name in kinds()])
-    hint = f'; did you mean "{near}"?' if near else ""
+    hint = did_you_mean(str(kind), (name for _, name in kinds()))
     return Problem(
         "SCHEMA010", f"unknown kind {names.shown(kind)} of {names.shown(version)}{hint}", ("kind",)
     )

@@ -8,7 +8,8 @@ from typing import Any
 from podplan.findings import Path, Problem
 from podplan.kubernetes import environment, names, probes, resources, security
 from podplan.kubernetes.shape import entries, mapping, number, text
-from podplan.kubernetes.structure import label, nearest
+from podplan.kubernetes.structure import label
+from podplan.nearest import did_you_mean
 
 LISTS = ("initContainers", "containers")
 _DEFAULT_GRACE = 30
@@ -131,9 +132,8 @@ def _devices(
 def dangling(name: str, volumes: dict[str, Any], path: Path) -> Problem:
     """``name`` is none of the volumes of the Pod."""
     known = [volume for volume in volumes if volume]
-    near = nearest(name, known)
-    hint = f'; did you mean "{near}"?' if near else ""
-    help = f"the volumes are: {', '.join(known)}" if known and not near else ""
+    hint = did_you_mean(name, known)
+    help = f"the volumes are: {', '.join(known)}" if known and not hint else ""
     return Problem("SCHEMA008", f"no volume {names.shown(name)} in this Pod{hint}", path, help=help)
 
 

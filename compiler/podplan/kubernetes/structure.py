@@ -12,6 +12,7 @@ from typing import Any
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.schemas import Schema, resolve
+from podplan.nearest import did_you_mean, nearest
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -206,8 +207,7 @@ def not_allowed(value: object, allowed: list[str], path: Path) -> Problem:
     """``value`` is none of the allowed texts ("" among them means that the field may be left empty)."""
     choices = [choice for choice in allowed if choice]
     listed = ", ".join(choices[:-1]) + " or " + choices[-1] if len(choices) > 1 else choices[0]
-    near = nearest(value, choices) if isinstance(value, str) else ""
-    hint = f'; did you mean "{near}"?' if near and len(choices) > 1 else ""
+    hint = did_you_mean(value, choices) if isinstance(value, str) and len(choices) > 1 else ""
     return Problem("SCHEMA004", f"{label(path)} must be {listed}, not {names.shown(value)}{hint}", path)
 
 
@@ -220,15 +220,6 @@ def out_of_range(value: float, low: int | None, high: int | None, path: Path) ->
     else:
         bounds = f"between {low} and {high}"
     return Problem("SCHEMA005", f"{label(path)} must be {bounds}, not {names.shown(value)}", path)
-
-
-def nearest(word: str, choices: list[str]) -> str:
-    """The choice that ``word`` was probably meant to be, or ""."""
-    from difflib import get_close_matches
-
-    folded = {choice.lower(): choice for choice in choices}
-    found = get_close_matches(word.lower(), list(folded), 1, 0.65)
-    return folded[found[0]] if found else ""
 
 
 def without_nulls(schema: Schema, value: Any, version: str) -> Any:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from podplan.nearest import nearest
+
 FORM = "# podplan: ignore[RULE] until=YYYY-MM-DD -- reason"
 ANNOTATION_FORM = '"RULE=reason; RULE=reason"'
 
@@ -86,8 +88,6 @@ def is_day(text: str) -> bool:
 
 
 def _misspelt(word: str) -> Written | None:
-    from podplan.kubernetes.structure import nearest
-
     meant = "ignore" if word.startswith("ignore") else nearest(word, list(_WORDS)) if word else ""
     if not meant:
         return None

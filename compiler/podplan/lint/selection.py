@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from podplan.findings import Severity
 from podplan.lint.policy import Policy
+from podplan.nearest import did_you_mean
 from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
 
@@ -157,10 +158,8 @@ def demand_known(text: str, rules: Iterable[Rule]) -> None:
 
 def meant(text: str, rules: Iterable[Rule]) -> str:
     """``; did you mean "x"?`` with the code or name that is most like ``text``, else where to look."""
-    from podplan.kubernetes.structure import nearest
-
-    near = nearest(text[:100], [word for rule in rules for word in (rule.code, rule.name)])
-    return f'; did you mean "{near}"?' if near else "; podplan rules lists them"
+    words = (word for rule in rules for word in (rule.code, rule.name))
+    return did_you_mean(text, words) or "; podplan rules lists them"
 
 
 def with_changes(selection: Selection, changes: Mapping[str, Any]) -> Selection:

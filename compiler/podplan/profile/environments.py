@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from podplan.findings import Problem
+from podplan.nearest import meant_or_known
 from podplan.profile.merge import Problems, kept, merge
-from podplan.profile.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, at, root, split
 
 METADATA = ("namespace", "labels", "annotations")
@@ -24,7 +24,7 @@ def under(doc: Doc, environment: str, problems: Problems) -> Doc | None:
     everything = root(doc).get("spec", "environments")
     overlay = everything.get(environment)
     if not overlay.exists:
-        known = did_you_mean(environment, names(doc)) or "; the profile has no environments"
+        known = meant_or_known(environment, names(doc)) or "; the profile has no environments"
         message = f'there is no environment "{environment}"{known}'
         place = everything if everything.exists else root(doc).get("spec")
         problems.append((doc, Problem("PROF014", message, place.path, on_key=everything.exists)))

@@ -18,8 +18,8 @@ from podplan.limits import (
     MAX_EXPRESSION_RESULTS_TOTAL,
     MAX_EXPRESSIONS_COMPILED,
 )
+from podplan.nearest import meant_or_known
 from podplan.profile.merge import CLOSING, OPENING, Problems, kept
-from podplan.profile.nearest import did_you_mean
 from podplan.provenance import Cursor, at, computed
 
 ROOTS = ("params", "matrix", "environment", "metadata", "inventory")
@@ -194,7 +194,7 @@ def _follow(root: str, steps: list[str]) -> Callable[[Mapping[str, Any]], Any]:
 def nothing_at(value: Any, step: Any) -> str:
     """The sentence for a step that leads nowhere."""
     if isinstance(value, dict):
-        return f'there is no "{step}"{did_you_mean(str(step), value)}'
+        return f'there is no "{step}"{meant_or_known(str(step), value)}'
     return f'there is no "{step}" in {_KINDS.get(type(value), "nothing")}'
 
 
@@ -260,7 +260,7 @@ def _demand(name: str, step: str | None, scope: Scope, source: str) -> None:
     known = scope.known[name]
     if step not in known:
         what = {"params": "param", "matrix": "matrix key"}.get(name, f"{name} field")
-        near = did_you_mean(step, known) or f"; the profile has no {name}"
+        near = meant_or_known(step, known) or f"; the profile has no {name}"
         raise Fault(f'{shown}: there is no {what} "{step}"{near}', "PROF009")
 
 

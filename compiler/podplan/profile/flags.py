@@ -10,9 +10,9 @@ from typing import Any
 
 from podplan.bundled import read
 from podplan.findings import Problem
+from podplan.nearest import meant_or_known
 from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
-from podplan.profile.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, Flag, at, root, split
 from podplan.source.scalars import Scalar, resolve
 
@@ -93,7 +93,7 @@ def _value(doc: Doc, steps: list[str], text: str) -> Scalar:
                 raise _Refused(f'"{field}" is a list, which is only replaced whole; change it in the file')
             known = schema.get("properties")
             if known and schema.get("additionalProperties") is False and step not in known:
-                raise _Refused(f'there is no field "{step}"{did_you_mean(step, known)}')
+                raise _Refused(f'there is no field "{step}"{meant_or_known(step, known)}')
             below = (known or {}).get(step, schema.get("additionalProperties"))
             now, area, schema = now.get(step), area.below(step), _resolved(below)
         field = step

@@ -6,7 +6,7 @@ The form is schemas/ClusterInventory.json; docs/profile.md has an example.
 from __future__ import annotations
 
 from podplan.findings import Problem
-from podplan.profile.nearest import did_you_mean
+from podplan.nearest import meant_or_known
 from podplan.provenance import Cursor, Doc, root
 
 # The sections of an inventory by name, each with what an entry of it is called.
@@ -46,7 +46,7 @@ def look_up(
             listed = ", ".join(map(str, allowed))
             message = f'the {what} "{name.value}" is in the namespaces {listed}, not in "{namespace}"'
             return Problem("PROF016", message, name.path)
-    near = did_you_mean(str(name.value), known) or "; it lists none"
+    near = meant_or_known(str(name.value), known) or "; it lists none"
     return Problem("PROF016", f'the ClusterInventory has no {what} "{name.value}"{near}', name.path)
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from podplan.findings import Problem
 from podplan.limits import MAX_INSTANCES
+from podplan.nearest import meant_or_known
 from podplan.profile.merge import OPENING, Problems
-from podplan.profile.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, root
 
 DEFAULT_INSTANCES = 8
@@ -168,7 +168,7 @@ def _exclude(row: dict[str, Cursor], axes: Any, chosen: dict[Any, Any], refuse: 
     entry = row.pop("")
     for key in row:
         if key not in axes:
-            refuse("PROF011", f'there is no axis "{key}"{did_you_mean(key, axes)}', row[key], True)
+            refuse("PROF011", f'there is no axis "{key}"{meant_or_known(key, axes)}', row[key], True)
             return
     gone = _agreeing(row, axes, chosen)
     if not gone:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from podplan.findings import Problem
-from podplan.profile.nearest import did_you_mean
+from podplan.nearest import meant_or_known
 from podplan.provenance import Cursor, Doc, at, copied
 
 Problems = list[tuple[Doc, Problem]]
@@ -139,7 +139,7 @@ def _entries(base: Cursor, over: Cursor, problems: Problems, strict: bool, area:
             message = f'"{field}" has two entries named "{name}"; merge them into one'
             problems.append((over.doc, Problem("PROF001", message, (*entry.path, "name"))))
         elif strict and name not in known:
-            message = f'"{field}" has no entry named "{name}" to overlay{did_you_mean(name, there)}'
+            message = f'"{field}" has no entry named "{name}" to overlay{meant_or_known(name, there)}'
             how = "an environment changes what the spec has; add the entry to the spec first"
             problems.append((over.doc, Problem("PROF004", message, (*entry.path, "name"), help=how)))
         else:

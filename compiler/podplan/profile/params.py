@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from podplan.findings import Problem
+from podplan.nearest import meant_or_known
 from podplan.profile.merge import OPENING, Problems
-from podplan.profile.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, root
 
 # What a fragment may say. References are left out: a param is described where it stands.
@@ -94,7 +94,7 @@ def _strange(schema: Cursor) -> tuple[tuple[str | int, ...], str] | None:
     """The first keyword that says nothing to us: it would be ignored, and so pass everything."""
     for key, below in schema.fields().items():
         if key not in _KEYWORDS:
-            return below.path, f'unknown keyword "{key}"{did_you_mean(key, _KEYWORDS)}'
+            return below.path, f'unknown keyword "{key}"{meant_or_known(key, _KEYWORDS)}'
         inner: list[Cursor] = []
         if key in _ONE_BELOW:
             inner = [below]
@@ -120,9 +120,8 @@ def choose(params: Mapping[str, Param], layers: list[dict[str, Cursor]], problem
             if name in params:
                 given[name] = cursor
             else:
-                message = (
-                    f'there is no param "{name}"{did_you_mean(name, params) or "; the profile has no params"}'
-                )
+                near = meant_or_known(name, params) or "; the profile has no params"
+                message = f'there is no param "{name}"{near}'
                 problems.append((cursor.doc, Problem("PROF006", message, cursor.path, on_key=True)))
     for name, param in params.items():
         if name not in given and isinstance(param.fragment.value, dict) and "default" in param.fragment.value:

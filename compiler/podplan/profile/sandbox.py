@@ -18,9 +18,9 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPRESSIONS_COMPILED
+from podplan.nearest import meant_or_known
 from podplan.profile.expressions import ROOTS, Expression, Fault, nothing_at, settled, size
 from podplan.profile.filters import FILTERS, fail, is_number
-from podplan.profile.nearest import did_you_mean
 
 _ALLOWED = frozenset(
     {
@@ -101,13 +101,13 @@ def _check(node: nodes.Node, depth: int) -> None:
     if kind not in _ALLOWED:
         raise Fault(_INSTEAD.get(kind, f"{kind.__name__} is not allowed in an expression"))
     if isinstance(node, nodes.Name) and node.name not in ROOTS:
-        near = did_you_mean(node.name, ROOTS)
+        near = meant_or_known(node.name, ROOTS)
         raise Fault(f'an expression sees nothing called "{node.name}"{near}', "PROF009")
     if isinstance(node, nodes.Const):
         settled(node.value)
     if isinstance(node, nodes.Filter):
         if node.name not in FILTERS:
-            raise Fault(f'there is no filter "{node.name}"{did_you_mean(node.name, FILTERS)}')
+            raise Fault(f'there is no filter "{node.name}"{meant_or_known(node.name, FILTERS)}')
         if node.kwargs or node.dyn_args is not None or node.dyn_kwargs is not None:
             raise Fault(f'the filter "{node.name}" takes plain arguments only')
     if isinstance(node, nodes.CondExpr) and node.expr2 is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from podplan import bundled, kubernetes
 from podplan.findings import Path, Problem
 from podplan.kubernetes import metadata, schemas
+from podplan.nearest import did_you_mean, nearest
 from podplan.schema.files import KUBERNETES_OBJECT, any_dialect, file, list_of, self_contained
 
 if TYPE_CHECKING:
@@ -138,17 +139,15 @@ def _kind(data: dict[str, Any]) -> tuple[str, list[Problem]]:
     if not isinstance(written, str):
         return "", [Problem("SCHEMA003", 'required field "kind" is missing')]
 
-    from podplan.kubernetes.structure import nearest
     from podplan.schema.spelling import old_kind
 
     meant = old_kind(written) or {kind.lower(): kind for kind in kinds}.get(written.lower(), "")
     if meant:
         message = f'kind "{written}" is called "{meant}"; as written, the API server refuses it'
         return meant, [Problem("SCHEMA011", message, ("kind",))]
-    guess = nearest(written, kinds)
-    hint = f'; did you mean "{guess}"?' if guess else ""
     known = f"the kinds are: {', '.join((*_KINDS, *_NOT_LOWERED))}"
-    return "", [Problem("SCHEMA010", f'{API_VERSION} has no kind "{written}"{hint}', ("kind",), help=known)]
+    message = f'{API_VERSION} has no kind "{written}"{did_you_mean(written, kinds)}'
+    return "", [Problem("SCHEMA010", message, ("kind",), help=known)]
 
 
 def _dialect(kind: str, spec: Any) -> tuple[str, list[Problem]]:
@@ -178,7 +177,6 @@ def _written(spec: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
 
 def _misspelt_dialect(kind: str, dialects: dict[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
     """The dialect that has a field of which some field of ``spec`` is an old spelling or a slip."""
-    from podplan.kubernetes.structure import nearest
     from podplan.schema.spelling import old_field
 
     for name, fields in dialects.items():
