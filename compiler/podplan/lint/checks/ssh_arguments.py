@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
 from podplan.launchers.kubelet import environment, expand
+from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import (
@@ -32,13 +33,17 @@ _VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
 
 
 class Sent(NamedTuple):
-    """A word on its way to the workers: where and how it is written, what it is by then, how it is sent."""
+    """A word on its way to the workers: where and how it is written, what it is by then, how it is sent.
+
+    ``by_hand``: it stands among others in a command that somebody wrote as one text.
+    """
 
     path: Path
     written: str
     word: str
     regimes: tuple[Regime, ...]
     expanded: Callable[[str], str]
+    by_hand: bool = False
 
 
 def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -57,10 +62,13 @@ def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         said = broken[-1].name
         if len(sent.regimes) > 1 and params["certain"]:
             said = "every version of DeepSpeed"
-        better = spelling(sent.written, sent.regimes, sent.expanded)
+        better = "" if sent.by_hand else spelling(sent.written, sent.regimes, sent.expanded)
         instead = f"write {_shown(better)} as the value itself, inside quotes of YAML or after |-"
         instead = instead if better else "put the value into a file that the script reads"
-        values = {"what": f"{_what(sent.word, got)} ({said})", "instead": instead}
+        what = _what(sent.word, got)
+        if sent.by_hand and not names_a_secret(sent.word.partition("=")[0]):
+            what = what.replace("this argument", _shown(sent.word))
+        values = {"what": f"{what} ({said})", "instead": instead}
         yield Hit(sent.path, values, hosts_place(subject))
 
 
@@ -98,6 +106,11 @@ def _arguments(job: Job) -> Iterator[Sent]:
         if isinstance(written, str) and expand(written, variables, complete=complete).known:
             sent_as = regimes if index else (script,)
             yield Sent((*path, index), written, expanded(written), sent_as, expanded)
+    line = line_of(job)
+    if line is not None and line.custom:
+        for word in line.read.line.arguments:
+            if word.known and not word.pattern:
+                yield Sent(line.place(word), word.text, word.text, regimes, expanded, by_hand=True)
 
 
 def _program(job: Job) -> tuple[Path, list[Any], Written | None]:
@@ -120,7 +133,7 @@ def _program(job: Job) -> tuple[Path, list[Any], Written | None]:
         found = parent.get(last)
         if isinstance(found, list) and found:
             return ("spec", *place), found, container
-    return (), [], None
+    return (), [], container
 
 
 def _what(word: str, got: Arrival) -> str:
