@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from podplan.emit import emit_document
@@ -11,7 +12,7 @@ from podplan.findings import Path, pointer
 from podplan.provenance import Doc, trace
 from podplan.selecting import show
 from podplan.status.job import Decision
-from podplan.status.replicas import PHASES, named
+from podplan.status.replicas import named
 from podplan.status.result import After, Result
 from podplan.status.written import status
 
@@ -57,6 +58,7 @@ def _replica(one: After) -> dict[str, Any]:
         "pod": one.seen.name,
         "seen": one.seen.phase,
         "exitCode": one.seen.code,
+        "reason": one.seen.reason or None,
         "assumed": not one.seen.told,
         "phase": one.phase,
     }
@@ -102,19 +104,10 @@ def as_text(cr: Doc, result: Result) -> str:
 def _table(result: Result) -> list[str]:
     phases = [phase for phase in _ORDER if result.aggregate[phase.lower()]]
     rows = [["role", "replicas", *(phase.lower() for phase in phases), "restarts"]]
-    for type_, restarts in result.restarts.items():
-        own = [one for one in result.replicas if one.seen.type == type_]
+    for type_, own in result.by_type.items():
         numbers = [sum(one.phase == phase for one in own) for phase in phases]
-        rows.append([type_, *(str(number) for number in (len(own), *numbers, restarts))])
-    if len(rows) == 1:
-        return []
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
-        )
-        for row in rows
-    ]
+        rows.append([type_, *(str(number) for number in (len(own), *numbers, result.restarts[type_]))])
+    return _columns(rows, f"<{'>' * (len(rows[0]) - 1)}") if len(rows) > 1 else []
 
 
 def _told(cr: Doc, one: Decision) -> list[str]:
@@ -137,22 +130,25 @@ def _wrapped(lead: str, text: str) -> list[str]:
 
 
 def _conditions(result: Result) -> list[str]:
-    rows = [("condition", "", "reason", "message")]
+    rows = [("condition", "", "reason", "basis", "message")]
     rows += [
-        (one.type, str(one.status), one.reason, f"{one.message}  [{one.fact.basis}]")
-        for one in result.conditions
+        (one.type, str(one.status), one.reason, one.fact.basis, one.message) for one in result.conditions
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return _columns(rows, "<<<<<")
+
+
+def _columns(rows: Sequence[Sequence[str]], aligned: str) -> list[str]:
+    """Rows as lines, each column aligned to the left (<) or to the right (>)."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [
-        "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[3]]) for row in rows
+        "  ".join(f"{cell:{side}{w}}" for cell, side, w in zip(row, aligned, widths, strict=True)).rstrip()
+        for row in rows
     ]
 
 
 def _assumed(result: Result) -> list[str]:
+    """Which states nobody told."""
     taken = [one.seen for one in result.replicas if not one.seen.told]
-    phases = {one.phase for one in taken}
-    return [
-        f"{named([one for one in taken if one.phase == phase])}: taken to be {phase}"
-        for phase in PHASES
-        if phase in phases
-    ]
+    return (
+        [f"{named(taken)}: taken to be {taken[0].phase} (--others), for no state is given"] if taken else []
+    )

@@ -97,7 +97,7 @@ def _create(gone: list[Replica]) -> list[Decision]:
 
 def _restarts(job: Observed, again: Collection[str]) -> dict[str, int]:
     """The restarts of each type, those of ``again`` included."""
-    found = {type_: restarted_before(job, type_) for type_ in dict.fromkeys(one.type for one in job.replicas)}
+    found = restarted_before(job)
     for one in job.replicas:
         found[one.type] += one.name in again
     return found

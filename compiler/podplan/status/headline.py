@@ -10,9 +10,9 @@ from podplan.status.restarts import Ended
 
 def ended_job(outcome: Outcome, ends: list[Ended]) -> str:
     """Why a job has ended. ``ends`` are the replicas that are not started again."""
-    concerned = outcome.decision.replicas
-    if outcome.phase == "Failed" and any(one.replica in concerned for one in ends):
-        return f"{outcome.why}, and {plural(concerned, 'is', 'are')} not started again"
+    concerned = {one.name for one in outcome.decision.replicas}
+    if outcome.phase == "Failed" and any(one.replica.name in concerned for one in ends):
+        return f"{outcome.why}, and {plural([*concerned], 'is', 'are')} not started again"
     return outcome.why
 
 

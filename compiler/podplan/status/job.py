@@ -60,19 +60,23 @@ def at(data: Any, path: Path) -> Any:
     return data
 
 
-def spec_of(job: Observed, type_: str) -> Path:
-    """The path of the entry that describes a replica type."""
+def specs(job: Observed) -> dict[str, Path]:
+    """The paths of the entries that describe the replica types; of two alike, the first."""
     if job.kind.specs[-1] != "replicaSpecs":
-        return job.kind.specs
+        return {one.type: job.kind.specs for one in job.replicas}
     listed = entries(mapping(job.cr, "spec"), "replicaSpecs")
-    return next(((*job.kind.specs, i) for i, entry in listed if text(entry, "type") == type_), ())
+    return {text(entry, "type"): (*job.kind.specs, i) for i, entry in reversed([*listed])}
 
 
-def restarted_before(job: Observed, type_: str) -> int:
-    """The restarts that a replica type has had, as far as its status and its replicas tell."""
-    tasks = entries(mapping(job.cr, "status"), "tasks")
-    counted = sum(number(task, "restartCount") for _, task in tasks if text(task, "type") == type_)
-    return counted + sum(replica.restarts for replica in job.replicas if replica.type == type_)
+def restarted_before(job: Observed) -> dict[str, int]:
+    """The restarts that each replica type has had, as far as the status of the CR and the replicas tell."""
+    found = dict.fromkeys((one.type for one in job.replicas), 0)
+    for _, task in entries(mapping(job.cr, "status"), "tasks"):
+        if text(task, "type") in found:
+            found[text(task, "type")] += max(number(task, "restartCount"), 0)
+    for one in job.replicas:
+        found[one.type] += one.restarts
+    return found
 
 
 def leader(job: Observed) -> Replica | None:

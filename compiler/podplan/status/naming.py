@@ -1,4 +1,4 @@
-"""Which replica a name means: a Pod, a replica such as worker-3, worker-{0..3}, or all of a type."""
+"""Which replicas a name means: a Pod, a replica such as worker-3, worker-{0..3}, or all of a type."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _NUMBERED = re.compile(r"(.+)-([0-9]{1,9})")
 
 
 class Names(NamedTuple):
-    """The replicas of a job by the names of their Pods, by their short names and by their types.
+    """The positions of replicas by the names of their Pods, by their short names and by their types.
 
-    ``ending`` matches the name of a Pod whatever the suffix that the controller adds to that of the job.
+    ``ending`` matches the name of a Pod whatever the five digits that the controller adds to that of the job.
     """
 
     pods: Mapping[str, int]
@@ -26,7 +26,7 @@ class Names(NamedTuple):
 
 
 def names(job: str, replicas: Sequence[Replica]) -> Names:
-    """The names of the replicas of a job, each with its position among them."""
+    """The names of the replicas of a job."""
     types: dict[str, list[int]] = {}
     for position, one in enumerate(replicas):
         types.setdefault(one.type, []).append(position)
@@ -39,7 +39,7 @@ def names(job: str, replicas: Sequence[Replica]) -> Names:
 
 
 def pod(known: Names, name: str) -> int | None:
-    """The position of the replica whose Pod has this name, with the suffix of the controller or without."""
+    """The position of the replica whose Pod has this name, with the digits of the controller or without."""
     if name in known.pods:
         return known.pods[name]
     match = known.ending.fullmatch(name)
@@ -56,23 +56,24 @@ def meant(known: Names, name: str) -> list[int] | None:
     if name in known.types:
         return list(known.types[name])
     span = _RANGE.fullmatch(name)
-    if span is None:
+    if span is None or not 0 <= int(span[3]) - int(span[2]) < len(known.pods):
         return None
-    first, last = int(span[2]), int(span[3])
-    if not first <= last < first + len(known.pods):
-        return None
-    each = [meant(known, f"{span[1]}{index}") for index in range(first, last + 1)]
-    return None if None in each else [position for found in each if found for position in found]
+    positions = [
+        pod(known, one) if one in known.pods else known.short.get(one)
+        for one in (f"{span[1]}{index}" for index in range(int(span[2]), int(span[3]) + 1))
+    ]
+    inside = [position for position in positions if position is not None]
+    return inside if len(inside) == len(positions) else None
 
 
 def unknown(known: Names, name: str) -> str:
     """Why a name means nothing, as a sentence."""
-    numbered = _NUMBERED.fullmatch(name)
     rest = known.ending.fullmatch(name)
     short = rest[1] if rest else name
-    numbered = _NUMBERED.fullmatch(short)
-    if numbered and numbered[1] in known.types:
-        number = len(known.types[numbered[1]])
-        there = f"{number} replicas, from 0 to {number - 1}" if number > 1 else "1 replica, 0"
-        return f'no Pod "{name}": {numbered[1]} has {there}'
-    return f'no Pod "{name}"{meant_or_known(short, known.short) or ": the job has none"}'
+    numbered = _NUMBERED.fullmatch(short) or _RANGE.fullmatch(short)
+    type_ = numbered[1].removesuffix("-") if numbered else ""
+    if type_ in known.types:
+        number = len(known.types[type_])
+        there = f"{number} replicas, from 0 to {number - 1}" if number > 1 else "one replica"
+        return f'there is no Pod "{name}": {type_} has {there}'
+    return f'there is no Pod "{name}"{meant_or_known(short, known.short)}'

@@ -20,19 +20,21 @@ _SIGNALS |= {137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM"}
 
 
 class Container(NamedTuple):
-    """One container of a Pod: ``state`` is Waiting, Running or Terminated, ``code`` its exit code then."""
+    """One container of a Pod: Waiting, Running or Terminated; ``code`` and ``reason`` are how it ended."""
 
     name: str
     state: str
     code: int | None = None
+    reason: str = ""
 
 
 class Replica(NamedTuple):
     """One replica with its Pod.
 
     ``name`` is that of the Pod, and ``short`` what it is within the job, such as worker-3 or launcher.
-    ``code`` is the exit code of a Pod that has failed, None where nothing tells it. ``restarts`` are those
-    that it is said to have had before. ``told`` is false where its state is taken for granted.
+    ``code`` is the exit code of a Pod that has failed, None where nothing tells it, and ``reason`` a word for
+    it such as OOMKilled. ``restarts`` are those that it is said to have had before. ``told`` is false where
+    its state is taken for granted.
     """
 
     type: str
@@ -41,6 +43,7 @@ class Replica(NamedTuple):
     short: str
     phase: str
     code: int | None = None
+    reason: str = ""
     containers: tuple[Container, ...] = ()
     uid: str = ""
     restarts: int = 0
@@ -74,8 +77,7 @@ def _of(group: Group, phase: str) -> list[Replica]:
             at_index(group.doc, index)["metadata"]["name"],
             f"{group.role}-{index}" if varies else group.role,
             phase,
-            None,
-            ran(group, phase),
+            containers=ran(group, phase),
         )
         for index in indexes
     ]
@@ -104,10 +106,9 @@ def how_it_ended(replica: Replica) -> str:
     """How a replica ended, as the predicate of a sentence."""
     if replica.phase == "Succeeded":
         return "completed"
-    if replica.code is None:
-        return "failed without an exit code"
-    signal = _SIGNALS.get(replica.code)
-    return f"ended with {replica.code}" + (f" ({signal})" if signal else "")
+    known = replica.reason or _SIGNALS.get(replica.code or 0)
+    why = f" ({known})" if known else ""
+    return f"failed without an exit code{why}" if replica.code is None else f"ended with {replica.code}{why}"
 
 
 def named(found: Sequence[Replica]) -> str:

@@ -10,7 +10,7 @@ from podplan import facts
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, number
 from podplan.provenance import Fact
-from podplan.status.job import Decision, Observed, at, restarted_before, spec_of
+from podplan.status.job import Decision, Observed, at, restarted_before, specs
 from podplan.status.replicas import Replica, how_it_ended, named, plural
 
 POLICIES = {
@@ -22,7 +22,7 @@ POLICIES = {
 
 
 class Budget(NamedTuple):
-    """The restarts that some replicas share: how many there are, how many were used, and who says so."""
+    """The restarts that some replicas share: how many, how many were used before, and who says so."""
 
     limit: int
     used: int
@@ -31,20 +31,27 @@ class Budget(NamedTuple):
     shared: str
 
 
+class Policy(NamedTuple):
+    """The restart policy of a type: ``rule`` is what its name means, ``fact`` who says that it is it."""
+
+    name: str
+    rule: Fact
+    fact: Fact
+    path: Path
+    budget: Budget
+
+
 class Ended(NamedTuple):
     """What becomes of one replica that has ended.
 
-    ``restart`` is the number of its restart among the ``budget``, 0 where it stays as it is. ``why`` is
-    policy, code, limit or kind: what forbids a restart.
+    ``restart`` is the number of its restart among those granted, 0 where it stays as it is; ``why`` is then
+    what forbids one: policy, code, limit or kind. ``policy`` is None for a kind without restarts.
     """
 
     replica: Replica
-    restart: int
-    why: str
-    fact: Fact
-    path: Path
-    policy: str
-    budget: Budget | None
+    policy: Policy | None
+    restart: int = 0
+    why: str = ""
 
     @property
     def again(self) -> bool:
@@ -52,128 +59,117 @@ class Ended(NamedTuple):
 
 
 def ended(job: Observed) -> list[Ended]:
-    """What becomes of each replica that has ended and that its policy speaks of, in their order."""
-    used: dict[str, int] = {}
+    """What becomes of each replica that has ended and could be started again, in their order.
+
+    What has completed could only under the policy Always. Restarts that do not suffice go to the first.
+    """
+    if job.kind.policy is None:
+        return [Ended(one, None, 0, "kind") for one in job.replicas if one.phase == "Failed"]
+    policies = _policies(job)
+    used = dict.fromkeys(policies, 0)
     found = []
-    budgets: dict[str, Budget] = {}
-    policies: dict[str, tuple[str, Fact, Path]] = {}
-    for replica in job.replicas:
-        if not replica.ended:
-            continue
-        if job.kind.policy is None:
-            if replica.phase == "Failed":
-                found.append(Ended(replica, 0, "kind", facts.RESTART_COLOSSALAI, (), "", None))
-            continue
-        if replica.type not in policies:
-            policies[replica.type] = _policy(job, replica.type)
-        policy, default, path = policies[replica.type]
-        fact = job.options.fact(POLICIES[policy])
-        if replica.phase == "Succeeded" and policy != "Always":
-            continue
-        key = "" if job.kind.shared else replica.type
-        if key not in budgets:
-            budgets[key] = _budget(job, replica.type)
-        budget = budgets[key]
-        why, restart = _forbidden(policy, replica, fact), 0
-        if not why and budget.used + used.get(key, 0) >= budget.limit:
-            why = "limit"
-        if not why:
-            used[key] = used.get(key, 0) + 1
-            restart = budget.used + used[key]
-        found.append(Ended(replica, restart, why, fact if path else default, path, policy, budget))
+    for one in job.replicas:
+        policy = policies[one.type]
+        if one.phase == "Failed" or (one.phase == "Succeeded" and policy.name == "Always"):
+            pool = next(iter(used)) if job.kind.shared else one.type
+            forbidden = _forbidden(policy, one, used[pool])
+            used[pool] += not forbidden
+            found.append(Ended(one, policy, 0 if forbidden else policy.budget.used + used[pool], forbidden))
     return found
 
 
-def _forbidden(policy: str, replica: Replica, fact: Fact) -> str:
-    """Which rule keeps the policy from starting a replica again, "" if none."""
-    if policy == "Never":
+def _forbidden(policy: Policy, replica: Replica, used: int) -> str:
+    """What keeps a replica from being started again, "" if nothing; ``used`` are the restarts of now."""
+    if policy.name == "Never":
         return "policy"
-    return "code" if policy == "ExitCode" and replica.code not in fact.value else ""
+    if policy.name == "ExitCode" and replica.code not in policy.rule.value:
+        return "code"
+    return "" if policy.budget.used + used < policy.budget.limit else "limit"
 
 
-def _policy(job: Observed, type_: str) -> tuple[str, Fact, Path]:
-    """The restart policy of a type, the fact that gives it, and where it is written (() for nowhere)."""
+def _policies(job: Observed) -> dict[str, Policy]:
+    """The restart policies of the types that have replicas."""
+    paths, before = specs(job), restarted_before(job)
+    shared = _shared_before(job, before)
+    return {
+        type_: _policy(job, paths.get(type_, ()), type_, shared if job.kind.shared else used)
+        for type_, used in before.items()
+    }
+
+
+def _policy(job: Observed, spec: Path, type_: str, used: int) -> Policy:
     assert job.kind.policy is not None
-    path = (*spec_of(job, type_), *job.kind.policy)
-    written = at(job.cr, path)
-    default = job.options.fact(job.kind.default_policy)
+    path = (*spec, *job.kind.policy)
+    written, fact = at(job.cr, path), job.options.fact(job.kind.default_policy)
     if isinstance(written, str) and written in POLICIES:
-        return written, default, path
-    policy = default.value if default.value in POLICIES else "OnFailure"
-    return policy, default, ()
+        rule = job.options.fact(POLICIES[written])
+        return Policy(written, rule, rule, path, _budget(job, spec, type_, used))
+    name = fact.value if fact.value in POLICIES else "OnFailure"
+    return Policy(name, job.options.fact(POLICIES[name]), fact, (), _budget(job, spec, type_, used))
 
 
-def _budget(job: Observed, type_: str) -> Budget:
-    fact = job.options.fact(job.kind.limit)
-    if job.kind.shared:
-        path, used = job.kind.limit_at, _shared_before(job)
-        shared = "all replicas share"
-    else:
-        path, used = (*spec_of(job, type_), *job.kind.limit_at), restarted_before(job, type_)
-        shared = f"the replicas of {type_} share"
-    written = at(job.cr, path)
-    known = isinstance(written, int)
-    return Budget(written if known else int(fact.value), used, fact, path if known else (), shared)
+def _budget(job: Observed, spec: Path, type_: str, used: int) -> Budget:
+    path = job.kind.limit_at if job.kind.shared else (*spec, *job.kind.limit_at)
+    shared = "all replicas share" if job.kind.shared else f"the replicas of {type_} share"
+    written, fact = at(job.cr, path), job.options.fact(job.kind.limit)
+    if isinstance(written, int):
+        return Budget(written, used, fact, path, shared)
+    return Budget(int(fact.value), used, fact, (), shared)
 
 
-def _shared_before(job: Observed) -> int:
+def _shared_before(job: Observed, before: dict[str, int]) -> int:
     """The restarts of all replicas so far: backoffCount, or what the types add up to."""
-    types = dict.fromkeys(replica.type for replica in job.replicas)
-    told = sum(replica.restarts for replica in job.replicas)
-    counted = number(mapping(job.cr, "status"), "backoffCount")
-    return max(counted + told, sum(restarted_before(job, type_) for type_ in types))
+    told = sum(one.restarts for one in job.replicas)
+    return max(number(mapping(job.cr, "status"), "backoffCount") + told, sum(before.values()))
 
 
 def decisions(found: list[Ended]) -> Iterator[Decision]:
     """A sentence for each run of replicas of which the same is true."""
     for _, alike in groupby(found, key=_likeness):
         run = list(alike)
-        yield Decision(
-            "restart",
-            _sentence(run),
-            _reason(run[0]),
-            tuple(one.replica for one in run),
-            run[0].path if run[0].why != "limit" or run[0].budget is None else run[0].budget.path,
-        )
-
-
-def _reason(one: Ended) -> Fact:
-    return one.budget.fact if one.why == "limit" and one.budget is not None else one.fact
+        whole = tuple(one.replica for one in run)
+        policy = run[0].policy
+        if policy is None:
+            yield Decision("restart", _sentence(run), facts.RESTART_COLOSSALAI, whole)
+        elif run[0].why == "limit":
+            yield Decision("restart", _sentence(run), policy.budget.fact, whole, policy.budget.path)
+        else:
+            yield Decision("restart", _sentence(run), policy.fact, whole, policy.path)
 
 
 def _likeness(one: Ended) -> tuple[object, ...]:
-    return (one.replica.type, one.replica.phase, one.replica.code, one.again, one.why, one.policy)
+    return (one.replica.type, how_it_ended(one.replica), one.again, one.why, one.policy)
 
 
 def _sentence(run: list[Ended]) -> str:
-    first = run[0]
-    whole = [one.replica for one in run]
+    first, policy = run[0], run[0].policy
     are = plural(run, "is", "are")
-    subject = f"{named(whole)} {how_it_ended(first.replica)}"
+    subject = f"{named([one.replica for one in run])} {how_it_ended(first.replica)} and {are}"
+    if policy is None:
+        return f"{subject} not started again: a replica that starts anew cannot join the training"
     if first.again:
-        return f"{subject} and {are} started again: the policy is {first.policy}; {_counted(run)}"
-    verdict = f"{subject} and {are} not started again"
+        return f"{subject} started again: the policy is {policy.name}; {_counted(run, policy.budget)}"
+    reason = f"the policy is {policy.name}"
     if first.why == "code":
-        codes = [str(code) for code in first.fact.value]
-        return f"{verdict}: the policy is ExitCode, and only {', '.join(codes[:-1])} and {codes[-1]} restart"
-    if first.why == "kind":
-        return f"{verdict}: a replica that starts anew cannot join the training"
-    if first.why == "policy" or first.budget is None:
-        return f"{verdict}: the policy is {first.policy}"
-    return f"{verdict}: the policy is {first.policy}, but {_used_up(first.budget)}"
+        *codes, last = (str(code) for code in policy.rule.value)
+        reason += (
+            f", and only {', '.join(codes)} and {last} restart" if codes else f", and only {last} restarts"
+        )
+    if first.why == "limit":
+        reason += f", but {_used_up(policy.budget)}"
+    return f"{subject} not started again: {reason}"
 
 
 def _used_up(budget: Budget) -> str:
-    if budget.limit == 0:
+    if budget.limit <= 0:
         return "no restarts are granted (the limit is 0)"
     if budget.limit == 1:
         return f"the only restart that {budget.shared} is used up"
     return f"all {budget.limit} restarts that {budget.shared} are used up"
 
 
-def _counted(run: list[Ended]) -> str:
+def _counted(run: list[Ended], budget: Budget) -> str:
     """Which restarts these are, of how many."""
-    first, last, budget = run[0].restart, run[-1].restart, run[0].budget
-    assert budget is not None
-    whole = f"of the {budget.limit} that {budget.shared}"
-    return f"restart {first} {whole}" if first == last else f"restarts {first} to {last} {whole}"
+    first, last = run[0].restart, run[-1].restart
+    numbers = f"restart {first}" if first == last else f"restarts {first} to {last}"
+    return f"{numbers} of the {budget.limit} that {budget.shared}"

@@ -35,6 +35,14 @@ class Result(NamedTuple):
     restarts: dict[str, int]
 
     @property
+    def by_type(self) -> dict[str, list[After]]:
+        """The replicas of each type."""
+        found: dict[str, list[After]] = {type_: [] for type_ in self.restarts}
+        for one in self.replicas:
+            found[one.seen.type].append(one)
+        return found
+
+    @property
     def aggregate(self) -> dict[str, int]:
         """How many replicas are in each phase, as status.aggregate has it."""
         counted = dict.fromkeys(sorted(PHASES), 0)

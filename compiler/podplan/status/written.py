@@ -19,7 +19,9 @@ def status(result: Result) -> dict[str, Any]:
         **counted,
         "conditions": [_condition(one) for one in result.conditions],
         "phase": result.phase,
-        "tasks": [_task(result, type_, restarts) for type_, restarts in result.restarts.items()],
+        "tasks": [
+            _task(type_, replicas, result.restarts[type_]) for type_, replicas in result.by_type.items()
+        ],
     }
 
 
@@ -27,9 +29,9 @@ def _condition(one: Condition) -> dict[str, Any]:
     return {"message": one.message, "reason": one.reason, "status": str(one.status), "type": one.type}
 
 
-def _task(result: Result, type_: str, restarts: int) -> dict[str, Any]:
-    replicas = [_replica(one) for one in result.replicas if one.seen.type == type_]
-    return {"replicas": replicas, **({"restartCount": restarts} if restarts else {}), "type": type_}
+def _task(type_: str, replicas: list[After], restarts: int) -> dict[str, Any]:
+    listed = [_replica(one) for one in replicas]
+    return {"replicas": listed, **({"restartCount": restarts} if restarts else {}), "type": type_}
 
 
 def _replica(one: After) -> dict[str, Any]:
