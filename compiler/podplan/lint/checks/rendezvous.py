@@ -106,9 +106,10 @@ def _wrong(job: Job, meeting: Meeting) -> str:
             return f"{meeting.by} meets at {host}, which is another machine in each of the {pods}"
         return f"{meeting.by} is told no host, so each of the {pods} waits for the others at {host}"
     found = _hosts.pod(job, host)
-    if found is None or not meeting.by_rank or meeting.launch is None:
+    if found is None or not meeting.by_rank:
         return ""
-    rank = _rank_of(job, *found)
+    # deepspeed counts the nodes as its hostfile lists them: by index.
+    rank = _rank_of(job, *found) if meeting.launch is not None else found[1]
     if rank is None or rank == 0:
         return ""
     return f"{meeting.by} meets at {host}, which has node rank {rank}; only rank 0 opens the port"
@@ -146,13 +147,17 @@ def _of_line(launch: Launch, pods: int) -> Meeting | None:
     by = launch.invocation.launcher
     if isinstance(facts, Torchrun):
         by_rank = facts.backend == "static"
-        name = "rdzv_endpoint" if "rdzv_endpoint" in facts.given else "master_addr"
+        # Only a static rendezvous looks at --master_addr.
+        name = "master_addr" if by_rank and "rdzv_endpoint" not in facts.given else "rdzv_endpoint"
         path = launch.place(facts.where(name, launch.invocation.word))
-        if facts.host is None or (facts.backend or "") not in ("static", "c10d"):
+        host = facts.host
+        if facts.backend == "c10d" and name not in facts.given and "envFrom" not in launch.container:
+            host = "localhost"  # what c10d makes of no endpoint
+        if host is None or (facts.backend or "") not in ("static", "c10d"):
             return None
         if name not in facts.line.options and name in facts.given:
             path = _variable(launch, f"PET_{name.upper()}") or path
-        return Meeting(facts.host, by, pods, group.doc, group, path, name in facts.given, by_rank, launch)
+        return Meeting(host, by, pods, group.doc, group, path, name in facts.given, by_rank, launch)
     if isinstance(facts, Accelerate) and facts.main_ip:
         path = launch.place(facts.line.options["main_process_ip"].word)
         return Meeting(facts.main_ip, by, pods, group.doc, group, path, True, True, launch)
@@ -165,7 +170,8 @@ def _of_deepspeed(job: Job) -> Iterator[Meeting]:
     if line is None or pods < 2 or job.cr is None or not line.read.master_addr:
         return
     path = line.place(line.read.line.options["master_addr"].word)
-    yield Meeting(line.read.master_addr, "deepspeed", pods, job.cr, None, path)
+    in_order = line.read.include is None and line.read.exclude is None
+    yield Meeting(line.read.master_addr, "deepspeed", pods, job.cr, None, path, by_rank=in_order)
 
 
 def _of_variables(job: Job) -> Iterator[Meeting]:
