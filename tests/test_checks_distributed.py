@@ -140,11 +140,11 @@ def test_types_that_train_apart() -> None:
     ("types", "rank", "expected"),
     [
         ({"worker": 4}, "--node_rank=$(rank)", []),
-        ({"worker": 4}, "--node_rank=0", ["DIST003: all 4 Pods of the type worker have node rank 0"]),
+        ({"worker": 4}, "--node_rank=0", ["DIST003: all 4 Pods of worker have node rank 0"]),
         (
             {"worker": 2, "late": 2},
             "--node_rank=$(rank)",
-            ["DIST003: Pods of the types worker and late both have node rank 0"],
+            ["DIST003: a Pod of worker and one of late both have node rank 0"],
         ),
         ({"worker": 4}, "--node_rank=${HOSTNAME##*-}", []),
         ({"worker": 10_000}, "--node_rank=$(rank)", []),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -19,12 +20,29 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class Change(NamedTuple):
+    """What would repair a problem, told of a document and not of its text.
+
+    ``op`` is "rename" (the key at ``path`` becomes ``value``), "set" (``path`` gets ``value``, and need not
+    be there before), "quote" (the word at ``path`` becomes a string) or "remove". A ``safe`` change does
+    not alter what a job that runs does.
+    """
+
+    title: str
+    op: str
+    path: Path
+    value: Any = None
+    safe: bool = True
+
+
 class Problem(NamedTuple):
     """What a check found in one document, before anybody looked up the line.
 
     ``path`` leads to the value in the document that was checked (for a missing field: to the mapping
     that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further places
-    in the same document, each with a short label.
+    in the same document, each with a short label. ``by_choice`` points at the line that chose the value
+    by name, such as ``hardware:`` of a profile, where there is one: others share what is written there.
+    ``change`` repairs it.
     """
 
     rule: str
@@ -33,6 +51,8 @@ class Problem(NamedTuple):
     on_key: bool = False
     help: str = ""
     related: tuple[tuple[Path, str], ...] = ()
+    by_choice: bool = False
+    change: Change | None = None
 
 
 class Location(NamedTuple):
@@ -70,6 +90,29 @@ class Instances(NamedTuple):
     ids: tuple[str, ...]
 
 
+class Edit(NamedTuple):
+    """A stretch of a file that becomes ``text``; lines and columns as in Location, ``start`` and ``end`` are
+    0-based offsets in code points."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+    text: str
+
+
+class Fix(NamedTuple):
+    """How to repair a finding, or with ``refused`` why podplan does not."""
+
+    title: str
+    safe: bool
+    edits: tuple[Edit, ...] = ()
+    refused: str = ""
+
+
 class Finding(NamedTuple):
     """A Problem with everything that a report needs; see docs/findings.md for the JSON form.
 
@@ -92,6 +135,16 @@ class Finding(NamedTuple):
     document: Any = None
     suppressed: bool = False
     reason: str = ""
+    fix: Fix | None = None
+
+
+def moved(problem: Problem, place: Callable[[Path], Path]) -> Problem:
+    """``problem`` with every path of it put elsewhere, as where it is about a part of a document."""
+    return problem._replace(
+        path=place(problem.path),
+        related=tuple((place(at), said) for at, said in problem.related),
+        change=problem.change and problem.change._replace(path=place(problem.change.path)),
+    )
 
 
 def pointer(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.findings import Problem
+from podplan.findings import Change, Problem
 from podplan.groups import Group
 from podplan.lint import checks
 from podplan.lint.policy import Policy, PolicyError, filled
@@ -57,6 +57,10 @@ def _lacks(policy: Policy, job: Job) -> bool:
     return "inventory" in policy.needs and job.inventory is None
 
 
+def _kind(job: Job) -> str:
+    return str(job.cr.data.get("kind")) if job.cr is not None else ""
+
+
 def _is_of(policy: Policy, kind: object) -> bool:
     return not policy.scope.kinds or kind in policy.scope.kinds
 
@@ -99,6 +103,13 @@ def _seen(policy: Policy, subject: Subject) -> Iterator[Seen]:
             yield Seen("file", policy.origin, problem)
 
 
+def _change(policy: Policy, hit: Hit) -> Change | None:
+    """What the check says would repair it, under the title that the policy gives to its fix."""
+    if policy.fix is None or hit.change is None:
+        return None
+    return Change(filled(policy.fix["title"], hit.values), *hit.change, safe=policy.fix.get("safe", True))
+
+
 def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
     doc = hit.doc or subject.doc
     group = hit.group or (subject.group if hit.doc is None else None)
@@ -108,7 +119,9 @@ def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
         filled(policy.message, hit.values),
         path,
         hit.on_key,
-        filled(policy.help, hit.values),
+        filled(policy.help_for.get(_kind(subject.job), policy.help), hit.values),
+        by_choice=hit.by_choice,
+        change=_change(policy, hit),
     )
     level = (
         "lowered"

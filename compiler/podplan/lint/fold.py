@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.findings import Finding, Instances, Location, Lowered, Path, Problem, Related
+from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.lint.locate import locate, other_places
 from podplan.lint.seen import Sighting
-from podplan.provenance import Doc, origin_of
+from podplan.provenance import Doc, Place, Step, origin_of
 from podplan.rules import RULES
 
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
@@ -48,6 +48,11 @@ def _finding(sighting: Sighting) -> Finding:
     level, doc, problem, group, rule, _ = sighting.seen
     path, related = _written(doc, problem)
     source = locate(doc, path, problem.on_key)
+    stands_for: tuple[Related, ...] = ()
+    chosen = _choice(source.steps) if problem.by_choice else None
+    if chosen is not None:
+        stands_for = (Related(source.location, "what it stands for"),)
+        source = locate(chosen.doc, chosen.path)
     rule = rule or RULES[problem.rule]
     lowered = None
     if level == "lowered" and group is not None:
@@ -62,10 +67,21 @@ def _finding(sighting: Sighting) -> Finding:
         level=level,
         object=sighting.object,
         lowered=lowered,
-        related=tuple(_related(sighting, related, source.location)),
+        related=(*stands_for, *_related(sighting, related, source.location)),
         help=problem.help,
         document=source.steps[-1].doc.data,
+        fix=_fix(doc, problem.change) if problem.change else None,
     )
+
+
+def _fix(doc: Doc, change: Change) -> Fix:
+    """The change as edits of the file that the part came from, or why there are none."""
+    from podplan.fixing import Refused, at_source, edits_for
+
+    try:
+        return Fix(change.title, change.safe, edits_for(*at_source(doc, change)))
+    except Refused as reason:
+        return Fix(change.title, change.safe, refused=str(reason))
 
 
 def _written(doc: Doc, problem: Problem) -> tuple[Path, tuple[tuple[Path, str], ...]]:
@@ -76,6 +92,12 @@ def _written(doc: Doc, problem: Problem) -> tuple[Path, tuple[tuple[Path, str], 
     if _is_added(doc, path):
         return problem.path, problem.related
     return path, ((problem.path, message), *others)
+
+
+def _choice(steps: Iterable[Step]) -> Place | None:
+    """Where the name stands by which a value was looked up elsewhere; None for one that was not."""
+    origins = (step.origin for step in steps if step.origin is not None)
+    return next((one.places[1] for one in origins if one.how == "copied" and len(one.places) > 1), None)
 
 
 def _is_added(doc: Doc, path: Path) -> bool:
@@ -110,9 +132,15 @@ def _one(group: list[tuple[Finding, str | None]], variants: int) -> Finding:
         first = first._replace(lowered=first.lowered._replace(indexes=_joined([low.indexes for low in same])))
     if variants > 1 and None not in hit:
         first = first._replace(
-            instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit))
+            instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit)),
+            fix=_for_some(first.fix) if len(hit) < variants else first.fix,
         )
     return first
+
+
+def _for_some(fix: Fix | None) -> Fix | None:
+    """A fix of what is right in other variants: they have the line too."""
+    return fix and fix._replace(edits=(), refused="the line is for all variants, and only some need it")
 
 
 def _stem(lowered: Lowered) -> tuple[str, str]:

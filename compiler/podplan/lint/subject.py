@@ -48,7 +48,9 @@ class Hit(NamedTuple):
     """Where a document breaks a policy: a path below the subject's base, and values for the message.
 
     ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
-    where the place is in another document of the job than the subject's own.
+    where the place is in another document of the job than the subject's own. ``by_choice`` as in Problem.
+    ``change`` would repair it, where the policy has a fix: the op of a Change, a path in the same document
+    from its root, and a value.
     """
 
     path: Path
@@ -57,3 +59,5 @@ class Hit(NamedTuple):
     on_key: bool = False
     doc: Doc | None = None
     group: Group | None = None
+    change: tuple[str, Path, Any] | None = None
+    by_choice: bool = False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping
+from podplan.lint.checks._jobs import shown_list
 from podplan.lint.subject import Job
+from podplan.nearest import did_you_mean
 
 # Labels that Kubernetes itself gives to nodes; an inventory need not repeat them.
 WELL_KNOWN = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")
@@ -21,6 +23,18 @@ def section(job: Job, name: str) -> Mapping[str, Any]:
 def entry(job: Job, of: str, name: str) -> Mapping[str, Any]:
     """One entry of a section; empty where there is none or nothing is said of it."""
     return mapping(section(job, of), name)
+
+
+def absent(name: str, known: Iterable[str], most: int = 6) -> str:
+    """That the inventory does not have a name, with the one that was meant, or else those that it has."""
+    hint = did_you_mean(name, known) or f", which has {shown_list(sorted(known), most)}"
+    return f"is not in the inventory{hint}"
+
+
+def elsewhere(entry: Mapping[str, Any]) -> str:
+    """The namespaces that something of the inventory is for: "the namespaces nlp and vision"."""
+    names = [str(one) for one in entry["namespaces"]]
+    return f"the namespace{'s' if len(names) > 1 else ''} {shown_list(names, 6)}"
 
 
 def is_for(entry: Mapping[str, Any], namespace: str) -> bool:

@@ -10,7 +10,7 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._resources import accelerators, containers
 from podplan.lint.subject import Job
-from podplan.provenance import trace
+from podplan.provenance import Doc, trace
 
 T = TypeVar("T")
 
@@ -64,6 +64,21 @@ def roles(job: Job) -> Iterator[Role]:
     for key in ("launcher", "worker"):
         if mapping(spec, key):
             yield Role(key, ("spec", key), mapping(spec, key))
+
+
+def replicas_of(job: Job) -> dict[str, tuple[Doc, Path, str]]:
+    """Where the number of replicas of each type is written, as a related place: "4 Pods"."""
+    found: dict[str, tuple[Doc, Path, str]] = {}
+    for role in roles(job):
+        number = sum(group.replicas for group in job.pods if group.role == role.type)
+        if job.cr is not None and "replicas" in role.data and number:
+            found[role.type] = (job.cr, (*role.path, "replicas"), counted(number, "Pod"))
+    return found
+
+
+def replicas_written(job: Job) -> list[tuple[Doc, Path, str]]:
+    """Where the numbers of replicas are written, of all types."""
+    return list(replicas_of(job).values())
 
 
 def pods(job: Job) -> int:

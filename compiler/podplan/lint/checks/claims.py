@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._inventory import entry, is_for, section
-from podplan.lint.checks._jobs import called, for_all, instance, namespace, pods, shown_list
+from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
+from podplan.lint.checks._jobs import called, for_all, instance, namespace, pods, replicas_of, shown_list
 from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.checks._words import options
 from podplan.lint.subject import Hit, Job, Subject
@@ -124,6 +124,8 @@ def _hit(job: Job, claim: str, listed: list[User]) -> Hit:
         for user in listed[1:]
         if user.group.role != first.group.role
     ]
+    types = {user.group.role for user in listed}
+    related += [(doc, path, label) for role, (doc, path, label) in replicas_of(job).items() if role in types]
     if job.inventory is not None:
         related.append((job.inventory, ("spec", "pvcs", claim, "accessModes"), "its access modes"))
     values = {"claim": claim, "pods": _mounting(listed), "users": _who(listed)}
@@ -155,10 +157,9 @@ def unknown_claim(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]
     where = namespace(job)
     for claim, listed in users(job).items():
         if claim not in known:
-            why = f"is not in the inventory, which has {shown_list(sorted(known), 6)}"
+            why = absent(claim, known)
         elif not is_for(entry(job, "pvcs", claim), where):
-            there = shown_list([str(one) for one in entry(job, "pvcs", claim)["namespaces"]], 6)
-            why = f'is in the namespaces {there}, not in "{where}"'
+            why = f'is in {elsewhere(entry(job, "pvcs", claim))}, not in "{where}"'
         else:
             continue
         for user in listed:

@@ -64,7 +64,7 @@ def _better(listed: list[Written], chosen: Written) -> Written | None:
 
 
 def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """A command or args that the controller replaces; values ``field`` and ``instead``."""
+    """A command or args that the controller replaces; values ``field``, ``by`` and ``script``."""
     job = subject.job
     kind = kind_of(job)
     if kind == "PyTorchTrainingJob" and not _torchrun(job):
@@ -80,7 +80,8 @@ def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             by = {"PyTorchTrainingJob": "torchrun", "DeepSpeedJob": "sshd and deepspeed"}.get(
                 kind, "colossalai run" if role.type == "launcher" else "sshd"
             )
-            yield Hit((*chosen.path, field), {"field": field, "by": by}, on_key=True)
+            script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
+            yield Hit((*chosen.path, field), {"field": field, "by": by, "script": script}, on_key=True)
 
 
 def _is_python(words: Any) -> bool:

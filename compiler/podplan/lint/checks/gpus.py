@@ -7,7 +7,7 @@ from typing import Any
 
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import node_groups_with, section
-from podplan.lint.checks._jobs import counted
+from podplan.lint.checks._jobs import counted, shown_list
 from podplan.lint.checks._resources import (
     accelerators,
     containers,
@@ -17,6 +17,7 @@ from podplan.lint.checks._resources import (
 )
 from podplan.lint.checks._resources import place as place_of
 from podplan.lint.subject import Hit, Subject
+from podplan.nearest import did_you_mean, nearest
 
 NO_GPU = {"", "void", "none"}
 # Which variable narrows the devices of which resources.
@@ -94,7 +95,7 @@ def gpu_on_launcher(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
         has = accelerators(container)
         if has.number and has.path is not None:
             values = {"role": group.role, "number": has.number, "resource": has.resource}
-            yield Hit((*path, *has.path), values)
+            yield Hit((*path, *has.path), values, by_choice=True)
 
 
 def gpu_without_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -106,7 +107,7 @@ def gpu_without_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator
 
 
 def unknown_device(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """A device that no node of the inventory has. Values: ``resource``, ``known``."""
+    """A device that no node of the inventory has. Values: ``resource``, ``meant``."""
     group, job = subject.group, subject.job
     classes = section(job, "hardware")
     known = {
@@ -122,10 +123,11 @@ def unknown_device(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
             continue
         at = place_of(group, resource)
         if at is not None:
-            yield Hit(at, {"resource": resource, "known": _known_devices(subject, known)}, on_key=True)
+            yield Hit(at, {"resource": resource, "meant": _meant(resource, subject, known)}, on_key=True)
 
 
-def _known_devices(subject: Subject, known: set[str]) -> str:
+def _meant(resource: str, subject: Subject, known: set[str]) -> str:
+    """The device that was probably meant, or those that there are."""
     nodes = section(subject.job, "nodes")
     named = {
         resource
@@ -133,4 +135,7 @@ def _known_devices(subject: Subject, known: set[str]) -> str:
         for resource in mapping(mapping(nodes, node), "allocatable")
         if "/" in resource
     }
-    return ", ".join(sorted(known | named)) or "no devices"
+    devices = sorted(known | named)
+    vendor = nearest(resource.partition("/")[0], (one.partition("/")[0] for one in devices))
+    meant = did_you_mean(resource, (one for one in devices if one.startswith(f"{vendor}/")))
+    return meant or (f", only {shown_list(devices, 6)}" if devices else "")

@@ -26,29 +26,48 @@ from podplan.lint.checks._jobs import (
     written,
 )
 from podplan.lint.subject import Hit, Subject
+from podplan.provenance import Doc
 
 ELASTIC: Path = ("spec", "elastic")
+# From the smallest to the largest: as CRs call them, and as profiles do.
+ELASTIC_FIELDS = {
+    "minReplicas": "elastic.min",
+    "expectedReplicas": "elastic.replicas",
+    "maxReplicas": "elastic.max",
+}
 
 
 def elastic_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Bounds of an elastic job that contradict each other. Values: ``what``."""
+    """Bounds of an elastic job that contradict each other. Values: ``what``, ``fields`` in their order."""
     elastic = mapping(spec_of(subject.job), "elastic")
     if elastic.get("enabled") is not True:
         return
-    least, most, expected = (elastic.get(f"{name}Replicas") for name in ("min", "max", "expected"))
-    if isinstance(least, int) and least < 1:
-        yield _bound("minReplicas", f"minReplicas is {least}, and a job has at least 1 replica")
-    if isinstance(least, int) and isinstance(most, int) and least > most:
-        yield _bound("minReplicas", f"minReplicas {least} is above maxReplicas {most}")
-    elif isinstance(expected, int):
-        if isinstance(least, int) and expected < least:
-            yield _bound("expectedReplicas", f"expectedReplicas {expected} is below minReplicas {least}")
-        elif isinstance(most, int) and expected > most:
-            yield _bound("expectedReplicas", f"expectedReplicas {expected} is above maxReplicas {most}")
+    least, expected, most = ELASTIC_FIELDS
+    if isinstance(elastic.get(least), int) and elastic[least] < 1:
+        what = f"{_called(subject, least)} is {elastic[least]}, and a job has at least 1 replica"
+        yield _bound(subject, least, what, [])
+    for low, high, compared in (
+        (least, most, "above"),
+        (least, expected, "below"),
+        (expected, most, "above"),
+    ):
+        smaller, larger = elastic.get(low), elastic.get(high)
+        if isinstance(smaller, int) and isinstance(larger, int) and smaller > larger:
+            field, other = (low, high) if compared == "above" else (high, low)
+            said = f"{_called(subject, field)} {elastic[field]} is {compared} "
+            what = f"{said}{_called(subject, other)} {elastic[other]}"
+            yield _bound(subject, field, what, [(subject.doc, (*ELASTIC, other), "the other bound")])
+            break
 
 
-def _bound(field: str, what: str) -> Hit:
-    return Hit((*ELASTIC, field), {"what": what})
+def _called(subject: Subject, field: str) -> str:
+    """A field of the elastic section as it is called where people write it: in a profile or in a CR."""
+    return ELASTIC_FIELDS[field] if subject.job.profile is not None else field
+
+
+def _bound(subject: Subject, field: str, what: str, related: list[tuple[Doc, Path, str]]) -> Hit:
+    fields = " ≤ ".join(("1", *(_called(subject, field) for field in ELASTIC_FIELDS)))
+    return Hit((*ELASTIC, field), {"what": what, "fields": fields}, related)
 
 
 def elastic_without_effect(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -71,7 +90,7 @@ def elastic_without_effect(subject: Subject, _params: Mapping[str, Any]) -> Iter
 
 
 def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Replicas that an elastic job does not have. Values: ``written``, ``expected``."""
+    """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
     spec = spec_of(subject.job)
     expected = mapping(spec, "elastic").get("expectedReplicas")
     torchrun = mapping(spec, "torchrunConfig").get("enabled") is True
@@ -81,7 +100,8 @@ def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
     number = sum(role.data["replicas"] for role in counted)
     if counted and number != expected and (torchrun or kind_of(subject.job) == "DeepSpeedJob"):
         related = [(subject.doc, (*ELASTIC, "expectedReplicas"), "what counts instead")]
-        values = {"written": number, "expected": expected}
+        field = _called(subject, "expectedReplicas")
+        values = {"written": number, "expected": expected, "field": field}
         yield Hit((*counted[0].path, "replicas"), values, related=related)
 
 

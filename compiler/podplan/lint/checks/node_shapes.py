@@ -9,7 +9,7 @@ from podplan.groups import Group
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import mapping
 from podplan.lint.checks._inventory import allocatable, eligible, entry, node_groups_with
-from podplan.lint.checks._jobs import gpu_place, gpus
+from podplan.lint.checks._jobs import gpu_place, gpus, replicas_of
 from podplan.lint.checks._resources import accelerators, containers, effective, place, resources, shown
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc, Path
@@ -38,7 +38,7 @@ def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
                 "most": shown(most, resource),
                 "node": node,
             }
-            yield Hit(at, values, related=_node(job, node, resource))
+            yield Hit(at, values, related=_node(job, node, resource), by_choice=True)
 
 
 def no_node_admits(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -54,7 +54,7 @@ def no_node_admits(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
     allowed, obstacle = eligible(_only(job, having), mapping(group.doc.data, "spec"))
     at = gpu_place(group)
     if having and not allowed and at is not None:
-        yield Hit(at, {"resource": resource, "obstacle": obstacle})
+        yield Hit(at, {"resource": resource, "obstacle": obstacle}, by_choice=True)
 
 
 def _only(job: Job, names: set[str]) -> Job:
@@ -78,7 +78,8 @@ def gpu_fragments_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator
         at = gpu_place(group)
         if at is not None and has < on_node and on_node % has:
             values = {"gpus": has, "on_node": on_node, "node": node, "left": on_node % has}
-            yield Hit(at, values, related=_node(subject.job, node, _gpu_resource(group)))
+            related = _node(subject.job, node, _gpu_resource(group))
+            yield Hit(at, values, related=related, by_choice=True)
 
 
 def gpu_share_exceeded(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -106,19 +107,45 @@ def gpu_share_exceeded(subject: Subject, _params: Mapping[str, Any]) -> Iterator
                     "node": node,
                     "idle": idle,
                 }
-                yield Hit(at, values, related=_node(subject.job, node, resource))
+                yield Hit(at, values, related=_node(subject.job, node, resource), by_choice=True)
 
 
 def replicas_beyond_nodes(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """More Pods of a type that run together than all nodes hold, even when they are empty.
 
-    Values: ``pods``, ``room``, ``resource``.
+    Values: ``pods``, ``role``, ``room``.
     """
-    group, job = subject.group, subject.job
-    if group is None or group.replicas < 2:
-        return
+    job, written = subject.job, replicas_of(subject.job)
+    for role in dict.fromkeys(group.role for group in job.pods):
+        of_role = [group for group in job.pods if group.role == role]
+        together, group = sum(one.replicas for one in of_role), of_role[0]
+        rooms = _rooms(job, group)
+        room = sum(rooms.values())
+        at = gpu_place(group)
+        if together < 2 or not room or at is None or together <= room:
+            continue
+        values = {"pods": together, "role": role, "room": room}
+        related = _counts(job, rooms)
+        if role in written:
+            doc, path, _ = written[role]
+            yield Hit(path, values, [(group.doc, at, "what each asks for"), *related], doc=doc)
+        else:
+            yield Hit(at, values, related, doc=group.doc, group=group, by_choice=True)
+
+
+def _counts(job: Job, rooms: Mapping[str, int]) -> list[tuple[Doc, Path, str]]:
+    """Where the inventory says how many nodes there are, with the Pods that they have room for."""
+    if job.inventory is None:
+        return []
+    return [
+        (job.inventory, ("spec", "nodes", name, "count"), f"room for {room}") for name, room in rooms.items()
+    ]
+
+
+def _rooms(job: Job, group: Group) -> dict[str, int]:
+    """How many Pods of a group the nodes hold that may run them, if any; {} where that is unknown."""
     allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
-    room = 0
+    rooms: dict[str, int] = {}
     for name in allowed:
         count = entry(job, "nodes", name).get("count")
         each = [
@@ -128,12 +155,9 @@ def replicas_beyond_nodes(subject: Subject, _params: Mapping[str, Any]) -> Itera
             and (amount := allocatable(job, name, resource)) is not None
         ]
         if not isinstance(count, int) or not each:
-            return
-        room += count * min(each)
-    at = gpu_place(group)
-    together = sum(one.replicas for one in job.pods if one.role == group.role)
-    if room and at is not None and together > room:
-        yield Hit(at, {"pods": together, "role": group.role, "room": room})
+            return {}
+        rooms[name] = count * min(each)
+    return {name: room for name, room in rooms.items() if room}
 
 
 def _on_nodes(subject: Subject) -> Iterator[tuple[Group, str, int]]:
@@ -143,11 +167,21 @@ def _on_nodes(subject: Subject) -> Iterator[tuple[Group, str, int]]:
         return
     allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
     sizes = {name: amount // quantities.ONE for name, amount in node_groups_with(job, _gpu_resource(group))}
-    fitting = {name: size for name, size in sizes.items() if name in allowed and size >= gpus(group)}
+    fitting = {name: size for name, size in sizes.items() if name in allowed and _fits(job, group, name)}
     if fitting:
         # The group with least left over is where a good scheduler puts it.
         name = min(fitting, key=lambda one: (fitting[one] % gpus(group), fitting[one]))
         yield group, name, fitting[name]
+
+
+def _fits(job: Job, group: Group, node: str) -> bool:
+    """Whether an empty node holds a Pod; what the inventory does not say is enough."""
+    needs = {resource: effective(group, resource) for resource in resources(group)}
+    return all(
+        amount <= have
+        for resource, amount in needs.items()
+        if (have := allocatable(job, node, resource)) is not None
+    )
 
 
 def _node(job: Job, node: str, resource: str) -> list[tuple[Doc, Path, str]]:

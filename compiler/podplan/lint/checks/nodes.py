@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
+from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches
 from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Doc, Indexed
+from podplan.provenance import Indexed
 
 
 class Wanted(NamedTuple):
@@ -46,7 +45,7 @@ def other_node_count(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             continue
         values = {"by": launch.invocation.launcher, "nodes": wanted.shown, "pods": counted(total, "Pod")}
         word = wanted.word or launch.invocation.word
-        yield Hit(launch.place(word), values, _replicas(job), doc=launch.group.doc, group=launch.group)
+        yield Hit(launch.place(word), values, replicas_written(job), doc=launch.group.doc, group=launch.group)
 
 
 def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -61,7 +60,7 @@ def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             continue
         values = {"by": launch.invocation.launcher, "told": _told(launch, wanted), "pods": pods}
         word = wanted.word or launch.invocation.word
-        yield Hit(launch.place(word), values, _replicas(job), doc=launch.group.doc, group=launch.group)
+        yield Hit(launch.place(word), values, replicas_written(job), doc=launch.group.doc, group=launch.group)
 
 
 def _lines(job: Job) -> list[tuple[Launch, Wanted]]:
@@ -106,13 +105,3 @@ def _differs_by_replica(launch: Launch) -> bool:
     """Whether the replicas get different words or variables: then each has work of its own."""
     varies = launch.group.doc.varies
     return any(isinstance(text, Indexed) and path[:3] == launch.path for path, text in varies.items())
-
-
-def _replicas(job: Job) -> list[tuple[Doc, Path, str]]:
-    """Where the numbers of replicas are written."""
-    found: list[tuple[Doc, Path, str]] = []
-    for role in roles(job):
-        pods = sum(group.replicas for group in job.pods if group.role == role.type)
-        if job.cr is not None and "replicas" in role.data and pods:
-            found.append((job.cr, (*role.path, "replicas"), counted(pods, "Pod")))
-    return found

@@ -12,9 +12,11 @@ from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode
+from podplan.lint.checks._jobs import kind_of, mode, replicas_written
 from podplan.lint.checks._launches import launches
 from podplan.lint.subject import Hit, Subject
+
+Size = tuple[str, Word]  # what is split, and the word that says into how many
 
 _SIZES = {
     "tensor_model_parallel_size": "tensor",
@@ -35,14 +37,17 @@ def indivisible_world(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if line is None or line.custom or not _plain(line.read):
             return
         world = sum(each.replicas * (each.slots or 0) for each in hosts)
-        for word, values in _indivisible(line.read.line.arguments, world):
-            yield Hit(line.place(word), values)
+        for (_label, word), others, values in _indivisible(line.read.line.arguments, world):
+            related = [(subject.doc, line.place(other), label) for label, other in others]
+            yield Hit(line.place(word), values, [*related, *replicas_written(job)])
         return
     for launch in launches(job):
         facts = launch.torchrun
         world = _world(facts) if facts is not None and not launch.invocation.conditional else 0
-        for word, values in _indivisible(launch.invocation.arguments, world):
-            yield Hit(launch.place(word), values, doc=launch.group.doc, group=launch.group)
+        for (_label, word), others, values in _indivisible(launch.invocation.arguments, world):
+            doc, group = launch.group.doc, launch.group
+            related = [(doc, launch.place(other), label) for label, other in others]
+            yield Hit(launch.place(word), values, [*related, *replicas_written(job)], doc=doc, group=group)
 
 
 def _plain(read: Any) -> bool:
@@ -58,7 +63,8 @@ def _world(facts: Torchrun) -> int:
     return facts.nodes[0] * int(facts.processes or 0)
 
 
-def _indivisible(words: tuple[Word, ...], world: int) -> Iterator[tuple[Word, dict[str, Any]]]:
+def _indivisible(words: tuple[Word, ...], world: int) -> Iterator[tuple[Size, list[Size], dict[str, Any]]]:
+    """The largest size, the others, and the values of the message, where they do not divide ``world``."""
     sizes: dict[str, tuple[int, Word]] = {}
     for at, word in enumerate(words):
         flag, equals, value = word.text.partition("=")
@@ -72,7 +78,9 @@ def _indivisible(words: tuple[Word, ...], world: int) -> Iterator[tuple[Word, di
         product *= size
     if world and product > 1 and world % product:
         shown = " × ".join(f"{name} {size}" for name, (size, _) in sizes.items() if size > 1)
+        largest, *others = sorted(sizes.items(), key=lambda each: -each[1][0])
         yield (
-            max(sizes.values(), key=lambda each: each[0])[1],
+            (largest[0], largest[1][1]),
+            [(f"{name} {size}", word) for name, (size, word) in others if size > 1],
             {"product": product, "world": world, "sizes": shown},
         )

@@ -8,7 +8,7 @@ from typing import Any
 from podplan.findings import Path
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._inventory import entry, is_for, section
+from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
 from podplan.lint.checks._jobs import (
     called,
     for_all,
@@ -36,10 +36,9 @@ def unknown_queue(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]
     queue, where = queue_of(gang), namespace(job)
     allowed = entry(job, "namespaces", where).get("queues")
     if queue not in known:
-        why = f"is not in the inventory, which has {shown_list(sorted(known), 8)}"
+        why = absent(queue, known, 8)
     elif not is_for(entry(job, "queues", queue), where):
-        listed = shown_list([str(one) for one in entry(job, "queues", queue)["namespaces"]], 8)
-        why = f'is for the namespaces {listed}, not for "{where}"'
+        why = f'is for {elsewhere(entry(job, "queues", queue))}, not for "{where}"'
     elif isinstance(allowed, list) and allowed and queue not in allowed:
         why = (
             f'may not be used in the namespace "{where}", which has {shown_list(list(map(str, allowed)), 8)}'

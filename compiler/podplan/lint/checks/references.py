@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._inventory import entry, is_for, section
+from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
 from podplan.lint.checks._jobs import namespace, shown_list, written
 from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.subject import Hit, Job, Subject
@@ -48,10 +48,9 @@ def _fault(job: Job, reference: Reference, known: Mapping[str, Any]) -> tuple[st
     found = entry(job, of, name)
     keys = found.get("keys")
     if name not in known:
-        return f"is not in the inventory, which has {shown_list(sorted(known), 6)}", reference.path
+        return absent(name, known), reference.path
     if not is_for(found, where):
-        there = shown_list([str(one) for one in found["namespaces"]], 6)
-        return f'is in the namespaces {there}, not in "{where}"', reference.path
+        return f'is in {elsewhere(found)}, not in "{where}"', reference.path
     if reference.key and isinstance(keys, list) and reference.key not in keys:
         listed = shown_list([str(key) for key in keys], 6) or "none"
         return f'has no key "{reference.key}"; its keys: {listed}', reference.key_path
@@ -96,8 +95,8 @@ def _of_volume(volume: Mapping[str, Any], path: Path) -> Iterator[Reference]:
 
 
 def unknown_namespace(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """A namespace that the inventory does not have. Values: ``namespace``, ``known``."""
+    """A namespace that the inventory does not have. Values: ``namespace``, ``why``."""
     where, known = namespace(subject.job), section(subject.job, "namespaces")
     if where and known and where not in known:
         at = written(subject.data, "metadata", "namespace")
-        yield Hit(at, {"namespace": where, "known": shown_list(sorted(known), 6)})
+        yield Hit(at, {"namespace": where, "why": absent(where, known)})

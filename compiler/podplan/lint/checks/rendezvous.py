@@ -16,7 +16,7 @@ from podplan.launchers.kubelet import environment
 from podplan.launchers.torchrun import Torchrun
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
 from podplan.lint.checks._launches import Launch, counted, last, launches, same_on
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc
@@ -48,10 +48,10 @@ def same_node_rank(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     job = subject.job
     lines = [] if _launched_by_controller(job) else list(_static(job))
     for host in dict.fromkeys(map(_host, lines)):
-        yield from _clashes([launch for launch in lines if _host(launch) == host])
+        yield from _clashes(job, [launch for launch in lines if _host(launch) == host])
 
 
-def _clashes(lines: list[Launch]) -> Iterator[Hit]:
+def _clashes(job: Job, lines: list[Launch]) -> Iterator[Hit]:
     """Equal ranks among nodes that meet at one host; none where a rank is not known."""
     spans: list[tuple[Launch, int, int]] = []
     for launch in lines:
@@ -64,9 +64,9 @@ def _clashes(lines: list[Launch]) -> Iterator[Hit]:
         other = next((each.group.role for each, low, high in spans[:number] if low <= lowest <= high), None)
         if (launch.group.replicas > 1 and lowest == highest) or other == role:
             of_role = sum(each.group.replicas for each in lines if each.group.role == role)
-            yield _at_rank(launch, f"all {of_role} Pods of the type {role} have node rank {lowest}")
+            yield _at_rank(job, launch, f"all {of_role} Pods of {role} have node rank {lowest}")
         elif other is not None:
-            yield _at_rank(launch, f"Pods of the types {other} and {role} both have node rank {lowest}")
+            yield _at_rank(job, launch, f"a Pod of {other} and one of {role} both have node rank {lowest}")
 
 
 def static_by_controller(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -79,7 +79,8 @@ def static_by_controller(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
     if pods > 1 and all(_ranks(launch) == (0, 0) for launch in lines):
         option = lines[0].invocation.options.get("rdzv_backend")
         path = lines[0].place(option.word if option is not None else lines[0].invocation.word)
-        yield Hit(path, {"pods": pods}, doc=lines[0].group.doc, group=lines[0].group)
+        doc, group = lines[0].group.doc, lines[0].group
+        yield Hit(path, {"pods": pods}, replicas_written(job), doc=doc, group=group)
 
 
 def rendezvous_not_shared(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -253,13 +254,15 @@ def _rank_of(job: Job, group: Group, index: int) -> int | None:
     return None
 
 
-def _at_rank(launch: Launch, what: str) -> Hit:
+def _at_rank(job: Job, launch: Launch, what: str) -> Hit:
     """A hit at the option of the rank, or at the launcher that is not told one."""
     found = launch.invocation
-    option = found.options.get("machine_rank" if found.launcher == "accelerate" else "node_rank")
+    name = "machine_rank" if found.launcher == "accelerate" else "node_rank"
+    option = found.options.get(name)
     path = launch.place(option.word if option is not None else found.word)
     if option is None:
         path = _variable(launch, "PET_NODE_RANK") or path
         if "node_rank" not in (launch.torchrun.given if launch.torchrun else {}):
-            what += ", which is what torchrun takes without --node_rank"
-    return Hit(path, {"what": what}, doc=launch.group.doc, group=launch.group)
+            what += ", as nothing gives them another"
+    values = {"what": what, "option": f"--{name}"}
+    return Hit(path, values, replicas_written(job), doc=launch.group.doc, group=launch.group)

@@ -16,7 +16,7 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.words import Word
 from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, shown_list
 from podplan.lint.checks._launches import launches, of_replica, one_process
 from podplan.lint.checks._resources import accelerators, containers, shown, training
 from podplan.lint.checks._resources import entries as resource_entries
@@ -47,7 +47,7 @@ class Mounted(NamedTuple):
 def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """A training container that shares memory between processes and has only the default /dev/shm.
 
-    Values: ``why`` it needs more, and ``has``, what it has instead.
+    Values: ``name``, ``why`` it needs more, and ``has``, what it has instead.
     """
     group = subject.group
     found = training(group) if group is not None else None
@@ -64,9 +64,9 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     if mounted is not None:
         at, has = (*mounted.path, "emptyDir"), "an emptyDir on the disk of the node"
     else:
-        at = path
-        has = f"the 64Mi of the container runtime; only {others[0]} has a volume there" if others else ""
-    yield Hit(at, {"why": why or "trains", "has": has or "the 64Mi of the container runtime"})
+        at, has = path, "the 64Mi of the container runtime"
+        has += f"; the volume there is mounted in {shown_list(others)} only" if others else ""
+    yield Hit(at, {"name": text(container, "name"), "why": why or "trains", "has": has})
 
 
 def _gpus_elsewhere(group: Group, container: Mapping[str, Any]) -> bool:

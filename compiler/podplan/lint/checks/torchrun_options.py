@@ -8,36 +8,38 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, texts
 from podplan.launchers.arguments import parse
 from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import mode, spec_of
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.checks._jobs import counted, mode, pods, replicas_written, spec_of
+from podplan.lint.subject import Hit, Job, Subject
 
-# What the controller always says, and what it says where a field of torchrunConfig is set.
-_ALWAYS = {
-    "nnodes": "the number of replicas",
-    "rdzv_endpoint": "the host of rank 0",
-}
+# What the controller says where a field of torchrunConfig is set; it always says nnodes and rdzv_endpoint.
 _FIELDS = {"rdzv_backend": "rdzvBackend", "nproc_per_node": "procPerNode", "max_restarts": "maxRestarts"}
 
 
 def option_given_twice(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """An option that the controller gives too; values ``option`` and ``source``."""
-    config = mapping(spec_of(subject.job), "torchrunConfig")
-    if config.get("enabled") is not True or mode(subject.job, "debug"):
+    job, config = subject.job, mapping(spec_of(subject.job), "torchrunConfig")
+    if config.get("enabled") is not True or mode(job, "debug"):
         return
     base = ("spec", "torchrunConfig", "extraOptions")
     words = tuple(Word(word, (*base, at)) for at, word in texts(config, "extraOptions"))
     for name, option in parse(GRAMMAR, words, Word("torchrun", base)).options.items():
-        field = _FIELDS.get(name, "")
-        source = _ALWAYS.get(name) or (field if field in config else "")
+        source, where = _given(job, config, name)
         if source:
-            values = {"option": f"--{name}", "source": source}
-            where = (
-                [(subject.doc, ("spec", "torchrunConfig", field), "it is set here")]
-                if field in config
-                else []
-            )
-            yield Hit(option.flag.path, values, where)
+            related = [(subject.doc, path, label) for path, label in where]
+            yield Hit(option.flag.path, {"option": f"--{name}", "source": source}, related)
+
+
+def _given(job: Job, config: Mapping[str, Any], name: str) -> tuple[str, list[tuple[Path, str]]]:
+    """What the controller takes an option from, "" where it does not give it, and where that is written."""
+    field = _FIELDS.get(name, "")
+    if field in config:
+        return f"{field}: {config[field]}", [(("spec", "torchrunConfig", field), "it is set here")]
+    if name == "nnodes":
+        written = [(path, label) for _, path, label in replicas_written(job)]
+        return f"the {counted(pods(job), 'replica')}", written
+    return ("the host of rank 0" if name == "rdzv_endpoint" else ""), []

@@ -7,14 +7,15 @@ from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
+from podplan.lint.checks._jobs import kind_of, mode, roles, shown_list, spec_of
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.nearest import did_you_mean
 
 Found = tuple[Path, str]
 
 
 def unknown_replica_type(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """An entry of a run mode for a type that the job does not have; values ``type``, ``known``."""
+    """An entry of a run mode for a type that the job does not have; values ``type``, ``meant``, ``known``."""
     known = [role.type for role in roles(subject.job)]
     run_mode = mapping(spec_of(subject.job), "runMode")
     for section, listed in (("debug", "replicaSpecs"), ("pause", "resumeSpecs")):
@@ -22,7 +23,8 @@ def unknown_replica_type(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
             type_ = text(entry, "type")
             if type_ and type_ not in known:
                 path = ("spec", "runMode", section, listed, number, "type")
-                yield Hit(path, {"type": type_, "known": " and ".join(known), "section": section})
+                meant = did_you_mean(type_, known) or f", only {shown_list(known)}"
+                yield Hit(path, {"type": type_, "meant": meant, "known": " or ".join(known)})
 
 
 def duplicate_replica_type(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
