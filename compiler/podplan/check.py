@@ -91,7 +91,7 @@ def check(paths: Sequence[str], settings: Settings, reader: Reader, exclude: Seq
     Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
-    return check_sources(sources(expand(paths, exclude)), settings, reader, folders)
+    return check_sources(sources(expand(paths, exclude), reader.instead), settings, reader, folders)
 
 
 def check_sources(

@@ -10,6 +10,7 @@ import click
 
 from podplan.check import Result, check, check_sources
 from podplan.cli.exits import CLEAN, FINDINGS
+from podplan.cli.fixing import fix_options, make_fixes, show_fixes
 from podplan.cli.options import Request, default_paths, input_options, lowering_options, request
 from podplan.cli.output import write
 from podplan.cli.reporting import report_options, reports, write_reports
@@ -28,6 +29,7 @@ from podplan.reading import Reader, standard_input
 @click.option("--baseline", metavar="FILE", default="", help="Leave out the findings in FILE.")
 @click.option("--show-settings", is_flag=True, help="Print each setting and where it is from, and stop.")
 @report_options
+@fix_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 def command(
     paths: Sequence[str],
@@ -37,6 +39,10 @@ def command(
     color: str,
     exit_zero: bool,
     show_settings: bool,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    fix_only: bool,
     **flags: Any,
 ) -> int:
     """Check profiles, CRs and what they lower to, and report at the line that somebody wrote.
@@ -49,7 +55,14 @@ def command(
     if show_settings:
         write(shown(wanted.origins))
         return CLEAN
-    result = run(default_paths(paths), wanted, flags["stdin_filename"])
+    if diff:
+        return show_fixes(default_paths(paths), wanted, unsafe_fixes, into.style)
+    if fix or fix_only:
+        result = make_fixes(default_paths(paths), wanted, unsafe_fixes)
+        if fix_only:
+            return CLEAN
+    else:
+        result = run(default_paths(paths), wanted, flags["stdin_filename"])
     write_reports(result, into)
     demand_all(result)
     return CLEAN if exit_zero else exit_code(result, wanted.fail_on)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podplan.findings import Problem
+from podplan.findings import Problem, moved
 from podplan.kubernetes import schemas
 from podplan.kubernetes.schemas import DEFAULT_VERSION
 from podplan.nearest import did_you_mean
@@ -151,7 +151,7 @@ def _definition(name: str, value: dict[str, Any], minor: int) -> Iterator[Proble
         yield from metadata.check(value, ())
     elif name == "EnvVar":
         for problem in environment.check({"env": [value]}, ()):
-            yield problem._replace(path=problem.path[2:])
+            yield moved(problem, lambda at: at[2:])
     elif name == "ResourceRequirements":
         yield from resources.check(value, (), _claims(value))
     elif name == "PodSpec":

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podplan.findings import Path, Problem
+from podplan.findings import Change, Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.schemas import Schema, resolve
-from podplan.nearest import did_you_mean, nearest
+from podplan.nearest import nearest
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -132,14 +132,30 @@ def _has_type(schema: Schema, value: object) -> bool:
 def _wrong_type(schema: Schema, value: object, path: Path) -> Problem:
     wanted = schema["type"]
     allowed = [wanted] if isinstance(wanted, str) else wanted
-    help = ""
+    help, change = "", None
     if "string" in allowed and isinstance(value, int | float):
         help = "put the value in quotes"
+        change = quoted(path)
     elif isinstance(value, str) and not isinstance(wanted, list) and wanted in ("integer", "boolean"):
         help = "take the quotes away"
+        change = unquoted(value, wanted, path)
     called = " or ".join(_CALLED[name] for name in allowed)
     message = f"{entry_name(path, value)} must be {called}, not {called_type(value)}"
-    return Problem("SCHEMA002", message, path, help=help)
+    return Problem("SCHEMA002", message, path, help=help, change=change)
+
+
+def quoted(path: Path) -> Change:
+    """The word at ``path`` as a string."""
+    return Change("put it in quotes", "quote", path)
+
+
+def unquoted(value: str, wanted: str, path: Path) -> Change | None:
+    """The string at ``path`` as the number or boolean that it spells, if it does."""
+    if wanted == "boolean" and value in ("true", "false"):
+        return Change("take the quotes away", "set", path, value == "true")
+    if wanted in ("integer", "number") and value.isascii() and value.isdigit() and len(value) < 16:
+        return Change("take the quotes away", "set", path, int(value))
+    return None
 
 
 def _not_unicode(text: object) -> bool:
@@ -189,7 +205,8 @@ def unknown_field(key: str, fields: list[str], path: Path) -> Problem:
     near = meant_field(key, fields)
     message = f"unknown field {names.shown(key)}"
     if near:
-        return Problem("SCHEMA001", f'{message}; did you mean "{near}"?', at, on_key=True)
+        change = Change(f'call it "{near}"', "rename", at, near)
+        return Problem("SCHEMA001", f'{message}; did you mean "{near}"?', at, on_key=True, change=change)
     what = _ENTRIES.get(str(path[-2])) if len(path) > 1 else None
     where = f"each {what}" if what else label(path) if path else "this place"
     help = f"the fields of {where} are: {', '.join(sorted(fields))}" if fields else ""
@@ -207,8 +224,11 @@ def not_allowed(value: object, allowed: list[str], path: Path) -> Problem:
     """``value`` is none of the allowed texts ("" among them means that the field may be left empty)."""
     choices = [choice for choice in allowed if choice]
     listed = ", ".join(choices[:-1]) + " or " + choices[-1] if len(choices) > 1 else choices[0]
-    hint = did_you_mean(value, choices) if isinstance(value, str) and len(choices) > 1 else ""
-    return Problem("SCHEMA004", f"{label(path)} must be {listed}, not {names.shown(value)}{hint}", path)
+    near = nearest(value, choices) if isinstance(value, str) and len(choices) > 1 else ""
+    hint = f'; did you mean "{near}"?' if near else ""
+    message = f"{label(path)} must be {listed}, not {names.shown(value)}{hint}"
+    change = Change(f'write "{near}"', "set", path, near) if near else None
+    return Problem("SCHEMA004", message, path, change=change)
 
 
 def out_of_range(value: float, low: int | None, high: int | None, path: Path) -> Problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from podplan.findings import Problem, Severity
@@ -28,12 +28,16 @@ class Reader:
     """Reads the files that profiles refer to, each once in a run: bases and the inventory.
 
     A given ``inventory`` is that of every profile and CR, and none is looked for; else it is not looked for
-    in what ``exclude`` says, shell patterns as for ``files.expand``.
+    in what ``exclude`` says, shell patterns as for ``files.expand``. ``instead`` has texts that are taken for
+    the content of files, by their paths as they are called in the run.
     """
 
-    def __init__(self, inventory: Doc | None = None, exclude: Sequence[str] = ()) -> None:
+    def __init__(
+        self, inventory: Doc | None = None, exclude: Sequence[str] = (), instead: Mapping[str, str] = {}
+    ) -> None:
         self._given = inventory
         self._exclude = exclude
+        self.instead = instead
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
 
@@ -97,7 +101,7 @@ class Reader:
     def source(self, root: str, path: str) -> Source:
         """The file at ``path``, read once. Raises OutsideRoot and OSError."""
         if path not in self._sources:
-            self._sources[path] = read(read_inside(root, path), path)
+            self._sources[path] = read(_content(root, path, self.instead), path)
         return self._sources[path]
 
     def source_of(self, file: str) -> Source | None:
@@ -114,6 +118,11 @@ class Reader:
         if len(docs) != 1:
             raise RequestError(f"{path}: wants one ClusterInventory, and has {len(docs) or 'none'}")
         return docs[0]
+
+
+def _content(root: str, path: str, instead: Mapping[str, str]) -> bytes:
+    text = instead.get(path)
+    return read_inside(root, path) if text is None else text.encode()
 
 
 def _reason(error: OSError) -> str:
@@ -141,8 +150,10 @@ def _inventories(root: str, shown: str, exclude: Sequence[str]) -> Iterator[str]
             continue
 
 
-def sources(paths: Iterable[str]) -> Iterator[Source | Unread]:
+def sources(paths: Iterable[str], instead: Mapping[str, str] = {}) -> Iterator[Source | Unread]:
     """Each file read, or why it is not. Raises RequestError for a file that cannot be read at all.
+
+    ``instead`` has texts that are taken for the content of files.
 
     A file of ours that reaches a bound raises BoundExceeded, but only after all the others.
     """
@@ -150,7 +161,7 @@ def sources(paths: Iterable[str]) -> Iterator[Source | Unread]:
     for path in paths:
         root = root_of(path)
         try:
-            yield read(read_inside(root, path), path)
+            yield read(_content(root, path, instead), path)
         except OutsideRoot as error:
             yield Unread(path, error.reason)
         except OSError as error:

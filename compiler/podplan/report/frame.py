@@ -35,9 +35,14 @@ def underlined(where: Location, line: str, width: int, mark: str) -> tuple[str, 
         return text, " " * before + mark * length
     start = max(0, min(before - MARGIN, before + length + 1 - width)) if before + length >= width else 0
     start = max(start, before + 3 - width)
-    cut, skipped = _slice(text, start, width)
+    part, skipped = _slice(text, start, width)
     shift = before - skipped + (columns(CUT) if start else 0)
-    return cut, " " * shift + mark * max(1, min(length, width - shift))
+    return part, " " * shift + mark * max(1, min(length, width - shift))
+
+
+def cut(text: str, width: int) -> str:
+    """The beginning of a text, with … where it has more than ``width`` columns."""
+    return text if columns(text) <= width else _slice(text, 0, width)[0]
 
 
 def _slice(text: str, start: int, width: int) -> tuple[str, int]:

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from podplan.check import Result
-from podplan.findings import Finding, Location, Severity, pointer
-from podplan.report.frame import CUT, underlined
+from podplan.findings import Finding, Fix, Location, Severity, pointer
+from podplan.report.fixing import ADDED, REMOVED, preview
+from podplan.report.frame import CUT, cut, shown_line, underlined
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
 from podplan.report.visible import visible
 from podplan.source.places import LINE_BREAK
 
 MAX_VARIANTS_NAMED = 3
+MAX_CHANGED = 6  # lines of a fix
 
 
 def render(result: Result, style: Style = PLAIN) -> str:
@@ -61,7 +63,22 @@ def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) ->
         lines.append(f"{' ' * gutter}{arrow} {visible(f'{file}:{first.line}:{first.column}')}")
         lines += _frame(of_file, lines_of.get(file, []), gutter, style, SEVERITIES[found.severity])
     lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {visible(note)}" for note in _notes(found)]
+    if found.fix is not None:
+        lines += _preview(found.fix, lines_of, gutter, style)
     return "\n".join(lines)
+
+
+def _preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: Style) -> list[str]:
+    """The lines that a fix changes, where they are few."""
+    changed = preview(fix, lines_of)
+    if len(changed) > MAX_CHANGED:
+        return []
+    room = style.width - gutter - 3
+    return [
+        style.paint(f"{number:>{gutter}} {sign} {cut(shown_line(line), room)}", colour)
+        for sign, number, line in changed
+        for colour in [ADDED if sign == "+" else REMOVED]
+    ]
 
 
 def _frame(marks: list[Mark], lines: list[str], gutter: int, style: Style, colour: str) -> list[str]:
@@ -94,6 +111,10 @@ def _notes(found: Finding) -> list[str]:
         notes.append(f"in {hit} of {of} instances ({named})")
     if found.help:
         notes.append(f"help: {found.help}")
+    if found.fix is not None and found.fix.edits:
+        notes.append(f"fix: {found.fix.title} ({'--fix' if found.fix.safe else '--fix --unsafe-fixes'})")
+    elif found.fix is not None:
+        notes.append(f"no fix: {found.fix.refused}")
     return notes
 
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from podplan.check import Result
-from podplan.findings import Finding, pointer
+from podplan.findings import Finding, Fix, pointer
 
 FORMAT = 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -77,7 +77,27 @@ def finding(found: Finding) -> dict[str, Any]:
             for related in found.related
         ],
         "help": found.help or None,
-        "fix": None,
+        "fix": _fix(found.fix),
         "suppressed": found.suppressed,
         "reason": found.reason or None,
+    }
+
+
+def _fix(fix: Fix | None) -> dict[str, Any] | None:
+    if fix is None or not fix.edits:
+        return None
+    return {
+        "title": fix.title,
+        "safe": fix.safe,
+        "edits": [
+            {
+                "file": edit.file,
+                "line": edit.line,
+                "column": edit.column,
+                "endLine": edit.end_line,
+                "endColumn": edit.end_column,
+                "text": edit.text,
+            }
+            for edit in fix.edits
+        ],
     }

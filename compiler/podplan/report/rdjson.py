@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from podplan.check import Result
-from podplan.findings import Finding, Location
+from podplan.findings import Edit, Finding, Location
 from podplan.reading.files import from_root
 from podplan.report.json import json_text
 from podplan.source.places import LINE_BREAK
@@ -29,6 +29,12 @@ def _diagnostic(found: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any
         "severity": str(found.severity).upper(),
         "code": {"value": found.rule},
     }
+    if found.fix is not None and found.fix.edits:
+        diagnostic["suggestions"] = [
+            {"range": _location(edit, lines)["range"], "text": edit.text}
+            for edit in found.fix.edits
+            if edit.file == found.location.file  # a suggestion has no file of its own
+        ]
     if found.related:
         diagnostic["relatedLocations"] = [
             {"message": related.message, "location": _location(related.location, lines)}
@@ -37,7 +43,7 @@ def _diagnostic(found: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any
     return diagnostic
 
 
-def _location(where: Location, lines: Mapping[str, list[str]]) -> dict[str, Any]:
+def _location(where: Location | Edit, lines: Mapping[str, list[str]]) -> dict[str, Any]:
     text = lines.get(where.file, [])
     return {
         "path": from_root(where.file),

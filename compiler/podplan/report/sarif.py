@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from podplan import __version__
 from podplan.check import Result
-from podplan.findings import Finding, Location, Severity, pointer
+from podplan.findings import Edit, Finding, Fix, Location, Severity, pointer
 from podplan.lint.baseline import REASON as BASELINE
 from podplan.lint.catalogue import one, ours
 from podplan.reading.files import from_root
@@ -88,10 +88,25 @@ def _result(found: Finding, index: int, mark: str) -> dict[str, Any]:
             {"id": number, **_physical(related.location), "message": {"text": related.message}}
             for number, related in enumerate(found.related, 1)
         ]
+    if found.fix is not None and found.fix.edits:
+        result["fixes"] = [_fix(found.fix)]
     if found.suppressed:
         kind = "external" if found.reason == BASELINE else "inSource"
         result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": found.reason}]
     return result
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    return {
+        "description": {"text": fix.title},
+        "artifactChanges": [
+            {
+                "artifactLocation": {"uri": _uri(edit.file)},
+                "replacements": [{"deletedRegion": _region(edit), "insertedContent": {"text": edit.text}}],
+            }
+            for edit in fix.edits
+        ],
+    }
 
 
 def _message(found: Finding) -> str:
@@ -107,14 +122,22 @@ def _message(found: Finding) -> str:
 def _physical(where: Location) -> dict[str, Any]:
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(from_root(where.file), errors="surrogateescape")},
-            "region": {
-                "startLine": where.line,
-                "startColumn": where.column,
-                "endLine": where.end_line,
-                "endColumn": where.end_column,
-            },
+            "artifactLocation": {"uri": _uri(where.file)},
+            "region": _region(where),
         }
+    }
+
+
+def _uri(file: str) -> str:
+    return quote(from_root(file), errors="surrogateescape")
+
+
+def _region(where: Location | Edit) -> dict[str, int]:
+    return {
+        "startLine": where.line,
+        "startColumn": where.column,
+        "endLine": where.end_line,
+        "endColumn": where.end_column,
     }
 
 

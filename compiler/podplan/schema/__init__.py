@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podplan import bundled, kubernetes
-from podplan.findings import Path, Problem
+from podplan.findings import Path, Problem, moved
 from podplan.kubernetes import metadata, schemas
 from podplan.nearest import did_you_mean, nearest
 from podplan.schema.files import KUBERNETES_OBJECT, any_dialect, file, list_of, self_contained
@@ -290,8 +290,7 @@ def _definition(name: str, k8s_version: str) -> dict[str, Any]:
 
 
 def _below(path: Path, problem: Problem) -> Problem:
-    related = tuple(((*path, *at), said) for at, said in problem.related)
-    return problem._replace(path=(*path, *problem.path), related=related)
+    return moved(problem, lambda at: (*path, *at))
 
 
 @cache

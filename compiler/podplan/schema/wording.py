@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from podplan.findings import Path, Problem
+from podplan.findings import Change, Path, Problem
 from podplan.kubernetes.names import shown
 from podplan.kubernetes.structure import (
     called_type,
@@ -19,7 +19,9 @@ from podplan.kubernetes.structure import (
     missing,
     not_allowed,
     out_of_range,
+    quoted,
     unknown_field,
+    unquoted,
 )
 from podplan.schema.spelling import old_field, old_value
 
@@ -137,7 +139,8 @@ def _renamed(problem: Problem, kind: str) -> Problem:
     called = f'"{problem.path[-1]}" is called "{old.now}"{when}'
     moved = f'write {old.now} instead of "{problem.path[-1]}"'
     message = f"{moved if '.' in old.now else called}; as written, {old.effect}"
-    return problem._replace(rule="SCHEMA011", message=message, help=_DROPPED)
+    rename = None if "." in old.now else Change(f'call it "{old.now}"', "rename", problem.path, old.now)
+    return problem._replace(rule="SCHEMA011", message=message, help=_DROPPED, change=rename)
 
 
 def _meant(error: ValidationError, schema: Schema) -> Iterator[Fault]:
@@ -210,7 +213,12 @@ def _wrong_type(fault: Fault) -> Problem:
         f"{label(fault.path)} must be {_either([_TYPES[name] for name in wanted])}, not {called_type(value)}"
     )
     words = fault.around.get("items", {}).get("type") == "string"
-    return Problem("SCHEMA002", message + _as_it_should_be(value, wanted, words), fault.path)
+    change = None
+    if wanted == ["string"] and isinstance(value, bool | int | float):
+        change = quoted(fault.path)
+    elif isinstance(value, str) and len(wanted) == 1:
+        change = unquoted(value, wanted[0], fault.path)
+    return Problem("SCHEMA002", message + _as_it_should_be(value, wanted, words), fault.path, change=change)
 
 
 def _as_it_should_be(value: Any, wanted: list[str], words: bool) -> str:
@@ -230,9 +238,10 @@ def _not_allowed(fault: Fault) -> Problem:
     options, value = [str(option) for option in _as_list(fault.value)], fault.instance
     if isinstance(value, str):
         return not_allowed(value, options, fault.path)
-    hint = f'; write "{value}", in quotes' if str(value) in options else ""
+    meant = str(value) in options
+    hint = f'; write "{value}", in quotes' if meant else ""
     message = f"{label(fault.path)} must be {_either(options)}, not {called_type(value)}{hint}"
-    return Problem("SCHEMA002", message, fault.path)
+    return Problem("SCHEMA002", message, fault.path, change=quoted(fault.path) if meant else None)
 
 
 def _out_of_range(fault: Fault) -> Problem:

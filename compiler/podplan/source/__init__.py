@@ -159,6 +159,10 @@ class Document:
         """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
         return self._key(self._nearest(path)[0])
 
+    def between(self, start: int, end: int) -> Span:
+        """The stretch of the text between two offsets (0-based, in code points)."""
+        return self._lines.span(start, end)
+
     def _nearest(self, path: Path) -> tuple[Entry, bool]:
         """What is written at ``path``, or the nearest ancestor that is, and whether it is the whole path."""
         here = Entry(None, None, self._place, self._place_end)

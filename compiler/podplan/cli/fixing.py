@@ -1,0 +1,71 @@
+"""--fix and --diff of podplan check"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from podplan.check import Result
+from podplan.cli.exits import CLEAN, FINDINGS
+from podplan.cli.options import Request
+from podplan.cli.output import replace_file, write
+from podplan.report.style import Style
+from podplan.requests import RequestError
+
+if TYPE_CHECKING:
+    from podplan.repair import Repaired
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def fix_options(command: Command) -> Command:
+    """--fix, --unsafe-fixes, --fix-only and --diff."""
+    for option in (
+        click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing."),
+        click.option("--fix-only", is_flag=True, help="Repair, and say nothing of what is left."),
+        click.option("--unsafe-fixes", is_flag=True, help="Also repairs that change what a job does."),
+        click.option("--fix", is_flag=True, help="Repair what can be repaired, and report what is left."),
+    ):
+        command = option(command)
+    return command
+
+
+def make_fixes(paths: Sequence[str], wanted: Request, unsafe: bool) -> Result:
+    """Repair the files; what is left to report. Raises RequestError where one has changed meanwhile."""
+    from podplan.report.fixing import told
+
+    repaired = _repaired(paths, wanted, unsafe)
+    for file, text in repaired.texts.items():
+        if _now(file) != repaired.before[file]:
+            raise RequestError(f"{file} has changed while it was checked; nothing more is written")
+        replace_file(file, text)
+    click.echo(told(repaired, written=True), nl=False, err=True)
+    return repaired.result
+
+
+def show_fixes(paths: Sequence[str], wanted: Request, unsafe: bool, style: Style) -> int:
+    """Print the difference that repairs would make; 1 where there is one."""
+    from podplan.report.fixing import diff, told
+
+    repaired = _repaired(paths, wanted, unsafe)
+    write(diff(repaired, style))
+    click.echo(told(repaired, written=False), nl=False, err=True)
+    return FINDINGS if repaired.texts else CLEAN
+
+
+def _repaired(paths: Sequence[str], wanted: Request, unsafe: bool) -> Repaired:
+    from podplan.repair import repair
+
+    if list(paths) == ["-"]:
+        raise RequestError("standard input cannot be repaired; name the file")
+    return repair(paths, wanted.settings, wanted.exclude, unsafe)
+
+
+def _now(file: str) -> str:
+    try:
+        with open(file, encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except (OSError, UnicodeDecodeError):
+        return ""

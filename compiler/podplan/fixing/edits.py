@@ -1,0 +1,181 @@
+"""A change to a document of a file as edits of its text: nothing else in the file moves.
+
+Positions come from the reader, so comments, quotes and the layout around a change stay as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan.emit import emit_document
+from podplan.findings import Change, Edit, Path
+from podplan.source import Document, Span
+
+_NOT_PLAIN = "\"'|>&!*[{"
+
+
+class Refused(Exception):
+    """Why a change cannot be made where it would have to be; a sentence without a full stop."""
+
+
+def edits_for(document: Document, change: Change) -> tuple[Edit, ...]:
+    """The edits that make a change whose path is one of ``document``. Raises Refused."""
+    path = change.path
+    if change.op == "set" and not document.has(path):
+        _demand_own(document, path[:-1])
+        return (_inserted(document, path[:-1], str(path[-1]), change.value),)
+    _demand_own(document, path)
+    if change.op == "rename":
+        if change.value in _value_at(document, path[:-1]):
+            raise Refused(f'there is a "{change.value}" beside it already')
+        return (_edit(document, document.span(path, on_key=True), written(change.value)),)
+    if change.op == "quote":
+        return (_quoted(document, path),)
+    if change.op == "remove":
+        return (_removed(document, path),)
+    return (_replaced(document, path, change.value),)
+
+
+def written(value: Any) -> str:
+    """A value in one line, as it can stand in flow and in block collections."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{written(key)}: {written(below)}" for key, below in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(written(entry) for entry in value) + "]"
+    if isinstance(value, str) and "\n" in value:
+        raise Refused("the new value has several lines")
+    return emit_document([value]).removeprefix("- ").rstrip("\n")
+
+
+def _demand_own(document: Document, path: Path) -> None:
+    """Refuse what stands at another place than the path says: behind an alias or a merge key."""
+    for length in range(1, len(path) + 1):
+        here, above = document.span(path[:length]), document.span(path[: length - 1])
+        if not above.start <= here.start <= here.end <= above.end:
+            raise Refused(f"the value in line {here.line} is used in other places too, through an alias")
+    if document.text[document.span(path).start : document.span(path).start + 1] == "*":
+        raise Refused("an alias stands there")
+
+
+def _edit(document: Document, span: Span, text: str) -> Edit:
+    return Edit(
+        document.file, span.line, span.column, span.end_line, span.end_column, span.start, span.end, text
+    )
+
+
+def _cut(document: Document, start: int, end: int, text: str = "") -> Edit:
+    return _edit(document, document.between(start, end), text)
+
+
+def _replaced(document: Document, path: Path, value: Any) -> Edit:
+    now = _value_at(document, path)
+    if isinstance(now, dict | list) and now:
+        raise Refused("a whole block would have to be written anew")
+    span = document.span(path)
+    if span.start == span.end:  # nothing stands behind the key
+        return _edit(document, span, f" {written(value)}")
+    return _edit(document, span, written(value))
+
+
+def _quoted(document: Document, path: Path) -> Edit:
+    span = document.span(path)
+    text = document.text[span.start : span.end]
+    if not text or text[0] in _NOT_PLAIN or "\n" in text:
+        raise Refused("it is not a plain word")
+    quoted = f"'{text.replace(chr(39), chr(39) * 2)}'" if '"' in text or "\\" in text else f'"{text}"'
+    return _edit(document, span, quoted)
+
+
+def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
+    """A new entry at the end of the mapping at ``parent``."""
+    if not document.has(parent):
+        raise Refused("what it belongs to is not written there either")
+    entry = f"{written(key)}: {written(value)}"
+    siblings = _value_at(document, parent)
+    span = document.span(parent)
+    if not siblings:
+        return _edit(document, span, f"{' ' if span.start == span.end else ''}{{{entry}}}")
+    if not isinstance(siblings, dict):
+        raise Refused("what it belongs to is no mapping")
+    own = [name for name in siblings if _is_own(document, (*parent, name))]
+    if not own:
+        raise Refused("all that is written there comes through an alias")
+    last = max((document.span((*parent, name)) for name in own), key=lambda place: place.end)
+    if document.text[span.start : span.start + 1] == "{":
+        return _cut(document, last.end, last.end, f", {entry}")
+    first = min((document.span((*parent, name), on_key=True) for name in own), key=lambda place: place.start)
+    end = _line_end(document.text, last.end)
+    return _cut(document, end, end, f"{_line_break(document.text)}{' ' * (first.column - 1)}{entry}")
+
+
+def _is_own(document: Document, path: Path) -> bool:
+    try:
+        _demand_own(document, path)
+    except Refused:
+        return False
+    return True
+
+
+def _removed(document: Document, path: Path) -> Edit:
+    """An entry taken out, with its line; with its collection where nothing else is in that."""
+    if not path:
+        raise Refused("it is the whole document")
+    parent = path[:-1]
+    siblings = _value_at(document, parent)
+    names = list(siblings) if isinstance(siblings, dict) else list(range(len(siblings)))
+    starts = sorted((_start(document, (*parent, name)), document.span((*parent, name)).end) for name in names)
+    mine = _start(document, path), document.span(path).end
+    place = starts.index(mine)
+    if len(starts) == 1:
+        if parent and document.has(parent):
+            return _removed(document, parent)
+        raise Refused("nothing would be left")
+    if document.text[document.span(parent).start : document.span(parent).start + 1] in ("{", "["):
+        if place + 1 < len(starts):
+            return _cut(document, mine[0], starts[place + 1][0])
+        return _cut(document, starts[place - 1][1], mine[1])
+    return _removed_lines(document, mine, starts[place + 1][0] if place + 1 < len(starts) else None)
+
+
+def _removed_lines(document: Document, mine: tuple[int, int], following: int | None) -> Edit:
+    text = document.text
+    start = text.rfind("\n", 0, mine[0]) + 1
+    head = text[start : mine[0]]
+    if head.strip(" ") not in ("", "-"):
+        raise Refused("other text stands in the same line")
+    if head.strip(" ") == "-" and following is not None and text[mine[0]] != "-":
+        return _cut(document, mine[0], following)  # the first field of an entry of a list
+    end = _line_end(text, mine[1])
+    while text[end : end + 1] in ("\r", "\n") and text[end : end + 1]:
+        end += 1
+        if text[end - 1] == "\n":
+            break
+    return _cut(document, start, end)
+
+
+def _start(document: Document, path: Path) -> int:
+    """Where an entry begins: at its key, or at the dash of a block list."""
+    if isinstance(path[-1], str):
+        return document.span(path, on_key=True).start
+    start = document.span(path).start
+    parent = document.span(path[:-1])
+    if document.text[parent.start : parent.start + 1] == "[":
+        return start
+    return document.text.rfind("-", 0, start)
+
+
+def _value_at(document: Document, path: Path) -> Any:
+    value = document.data
+    for step in path:
+        value = value[step]
+    return value
+
+
+def _line_end(text: str, offset: int) -> int:
+    end = text.find("\n", offset)
+    end = len(text) if end < 0 else end
+    return end - 1 if text[end - 1 : end] == "\r" else end
+
+
+def _line_break(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"

@@ -1,0 +1,79 @@
+"""Where a part of a document was written, exactly; or why no single place can be changed for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan.findings import Change, Path
+from podplan.fixing.edits import Refused
+from podplan.provenance import Doc, origin_of
+from podplan.source import Document
+
+
+def at_source(doc: Doc, change: Change) -> tuple[Document, Change]:
+    """The same change in the file that the part came from. Raises Refused.
+
+    A part that was copied, or that says what was written elsewhere, is changed there; one that was worked
+    out, or stands by a default, is not.
+    """
+    if change.op == "set" and not _has(doc.data, change.path):
+        source, path = _mapping(doc, change.path[:-1])
+        return source, change._replace(path=(*path, change.path[-1]))
+    source, path = _exactly(doc, change.path)
+    if change.op == "rename" and path[-1:] != change.path[-1:]:
+        raise Refused(f'the field is called "{path[-1]}" where it is written')
+    return source, change._replace(path=path)
+
+
+def _exactly(doc: Doc, path: Path) -> tuple[Document, Path]:
+    while doc.source is None:
+        origin, rest = origin_of(doc, path)
+        if origin.flag is not None:
+            raise Refused(f"it comes from {origin.flag.name}")
+        if not origin.places:
+            raise Refused("it is not written anywhere, but a default")
+        place = origin.places[0]
+        if origin.how == "copied":
+            doc, path = place.doc, (*place.path, *rest)
+        elif not rest and _says(place.doc.data, place.path, _value(doc.data, path)):
+            doc, path = place.doc, place.path
+        else:
+            raise Refused("it is worked out from what is written")
+    if not doc.source.has(path):
+        raise Refused("it is not written there")
+    return doc.source, path
+
+
+def _mapping(doc: Doc, path: Path) -> tuple[Document, Path]:
+    """Where a mapping was written: as such, or as the place that one of its fields was copied from."""
+    try:
+        return _exactly(doc, path)
+    except (Refused, LookupError):
+        fields = _value(doc.data, path)
+    for key in fields if isinstance(fields, dict) else ():
+        try:
+            source, below = _exactly(doc, (*path, key))
+        except (Refused, LookupError):
+            continue
+        if below[-1:] == (key,):
+            return source, below[:-1]
+    raise Refused("what it belongs to is not written in one place")
+
+
+def _says(data: Any, path: Path, value: Any) -> bool:
+    return _has(data, path) and type(_value(data, path)) is type(value) and _value(data, path) == value
+
+
+def _has(data: Any, path: Path) -> bool:
+    for step in path:
+        here = range(len(data)) if isinstance(data, list) else data if isinstance(data, dict) else ()
+        if step not in here:
+            return False
+        data = data[step]
+    return True
+
+
+def _value(data: Any, path: Path) -> Any:
+    for step in path:
+        data = data[step]
+    return data

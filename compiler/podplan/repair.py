@@ -1,0 +1,157 @@
+"""Findings repaired: their fixes made in the texts of the files, and each tried before it counts.
+
+Nothing is written here. After every pass the files are checked as they would be; a fix whose finding does not
+go away, or that brings errors, is withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from podplan.check import Result, check
+from podplan.findings import Edit, Finding, Fix, Severity
+from podplan.pipeline import Settings
+from podplan.reading import Reader
+
+MAX_PASSES = 20
+
+Texts = Mapping[str, str]
+Check = Callable[[Texts], Result]
+
+
+class Repaired(NamedTuple):
+    """The result after repairing; ``texts`` and ``before`` are the texts of the files that changed.
+
+    ``withdrawn`` are fixes that did not do what they promise, each with what happened.
+    """
+
+    result: Result
+    texts: dict[str, str]
+    before: dict[str, str]
+    fixed: tuple[Finding, ...]
+    withdrawn: tuple[tuple[Finding, str], ...]
+
+
+def repair(paths: Sequence[str], settings: Settings, exclude: Sequence[str], unsafe: bool) -> Repaired:
+    """The files that ``paths`` stand for, repaired as far as fixes go; raises as ``check`` does."""
+
+    def checked(texts: Texts) -> Result:
+        return check(paths, settings, Reader(exclude=exclude, instead=texts), exclude)
+
+    return repaired(checked, unsafe)
+
+
+def repaired(checked: Check, unsafe: bool) -> Repaired:
+    """The same for anything that can be checked with other texts in the place of files."""
+    texts: dict[str, str] = {}
+    before: dict[str, str] = {}
+    fixed: list[Finding] = []
+    withdrawn: list[tuple[Finding, str]] = []
+    result = checked(texts)
+    for _ in range(MAX_PASSES):
+        given_up = {_key(found) for found, _ in withdrawn}
+        wanted = [found for found in result.findings if _may(found, unsafe) and _key(found) not in given_up]
+        chosen = _apart(wanted)
+        if not chosen:
+            break
+        before = dict(result.texts) | before
+        after = checked(texts | _edited(chosen, result.texts))
+        reason = _failure(chosen, result, after)
+        if reason and len(chosen) > 1:
+            chosen, after = _one_by_one(chosen, texts, result, checked, withdrawn)
+        elif reason:
+            withdrawn.append((chosen[0], reason))
+            continue
+        texts = texts | _edited(chosen, result.texts)
+        fixed += chosen
+        result = after
+    return Repaired(result, texts, {file: before[file] for file in texts}, tuple(fixed), tuple(withdrawn))
+
+
+def _one_by_one(
+    chosen: list[Finding],
+    texts: Texts,
+    result: Result,
+    checked: Check,
+    withdrawn: list[tuple[Finding, str]],
+) -> tuple[list[Finding], Result]:
+    """Those of the fixes that hold, and what is found with all of them; the others are withdrawn."""
+    kept: list[Finding] = []
+    last = result
+    for found in chosen:
+        after = checked({**texts, **_edited([*kept, found], result.texts)})
+        reason = _failure([*kept, found], result, after)
+        if reason:
+            withdrawn.append((found, reason))
+        else:
+            kept.append(found)
+            last = after
+    return kept, last
+
+
+def _may(found: Finding, unsafe: bool) -> bool:
+    return found.fix is not None and bool(found.fix.edits) and (found.fix.safe or unsafe)
+
+
+def _edits(found: Finding) -> tuple[Edit, ...]:
+    fix = found.fix
+    assert isinstance(fix, Fix)
+    return fix.edits
+
+
+def _apart(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings whose edits touch none of those before them; the others wait for the next pass."""
+    taken: dict[str, list[tuple[int, int]]] = {}
+    chosen = []
+    for found in findings:
+        edits = _edits(found)
+        if any(
+            edit.start <= end and start <= edit.end
+            for edit in edits
+            for start, end in taken.get(edit.file, ())
+        ):
+            continue
+        for edit in edits:
+            taken.setdefault(edit.file, []).append((edit.start, edit.end))
+        chosen.append(found)
+    return chosen
+
+
+def _edited(findings: Iterable[Finding], texts: Texts) -> dict[str, str]:
+    """The texts of the files with the edits of all findings, from the last to the first."""
+    by_file: dict[str, list[Edit]] = {}
+    for found in findings:
+        for edit in _edits(found):
+            by_file.setdefault(edit.file, []).append(edit)
+    new: dict[str, str] = {}
+    for file, edits in by_file.items():
+        text = texts[file]
+        for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+            text = text[: edit.start] + edit.text + text[edit.end :]
+        new[file] = text
+    return new
+
+
+def _failure(chosen: Sequence[Finding], before: Result, after: Result) -> str:
+    """Why the fixes do not hold, or "": a finding is still there, or there is an error that was not."""
+    was, now = _counts(before), _counts(after)
+    for (rule, file), number in Counter((found.rule, found.location.file) for found in chosen).items():
+        if now[rule, file] > was[rule, file] - number:
+            return f"{rule} would still be there"
+    for found in after.findings:
+        key = found.rule, found.location.file
+        mends = found.fix is not None and found.fix.edits  # the next pass has it
+        if found.severity is Severity.ERROR and now[key] > was[key] and not mends:
+            return f"it would bring {found.rule}: {found.message}"
+    return ""
+
+
+def _counts(result: Result) -> Counter[tuple[str, str]]:
+    return Counter((found.rule, found.location.file) for found in result.findings)
+
+
+def _key(found: Finding) -> tuple[object, ...]:
+    """A finding, wherever its line has moved to."""
+    return found.rule, found.location.file, found.location.path, found.message

@@ -1,0 +1,75 @@
+"""Repairs as text: the difference they make, and what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import unified_diff
+
+from podplan.findings import Edit, Fix
+from podplan.repair import Repaired
+from podplan.report.style import PLAIN, Style
+from podplan.report.visible import visible
+
+ADDED, REMOVED, HUNK = "32", "31", "36"
+
+
+def diff(repaired: Repaired, style: Style = PLAIN) -> str:
+    """A unified diff of all files that would change."""
+    return "".join(
+        _ended(line, style)
+        for file in sorted(repaired.texts)
+        for line in unified_diff(
+            repaired.before[file].splitlines(keepends=True),
+            repaired.texts[file].splitlines(keepends=True),
+            file,
+            file,
+        )
+    )
+
+
+def _ended(line: str, style: Style) -> str:
+    text = line.rstrip("\r\n")
+    ending = line[len(text) :] or "\n\\ No newline at end of file\n"
+    return style.paint(text, _colour(line)) + ending
+
+
+def _colour(line: str) -> str:
+    return {"+": ADDED, "-": REMOVED, "@": HUNK}.get(line[:1], "")
+
+
+def told(repaired: Repaired, written: bool) -> str:
+    """Such as "fixed 3 findings in 2 files", and a line for each fix that was withdrawn."""
+    number, files = len(repaired.fixed), len(repaired.texts)
+    verb = "fixed" if written else "would fix"
+    counted = f"{number} finding{'' if number == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
+    lines = [f"{verb} {counted}" if number else "nothing to fix"]
+    for found, reason in repaired.withdrawn:
+        where = found.location
+        place = f"{where.file}:{where.line}:{where.column}"
+        lines.append(visible(f"{place}: {found.rule} is not fixed: {reason}"))
+    return "\n".join(lines) + "\n"
+
+
+def preview(fix: Fix, texts: Mapping[str, list[str]]) -> list[tuple[str, int, str]]:
+    """The lines that a fix changes: "-" or "+", the 1-based number in the file as it is, and the line.
+
+    Nothing for edits in files that are not at hand.
+    """
+    shown: list[tuple[str, int, str]] = []
+    for edit in fix.edits:
+        lines = texts.get(edit.file, [])
+        if edit.end_line <= len(lines):
+            shown += _changed(edit, lines)
+    return shown
+
+
+def _changed(edit: Edit, lines: list[str]) -> list[tuple[str, int, str]]:
+    old = lines[edit.line - 1 : edit.end_line]
+    new = (old[0][: edit.column - 1] + edit.text + old[-1][edit.end_column - 1 :]).splitlines()
+    number = edit.line
+    while old and new and old[0] == new[0]:
+        old, new, number = old[1:], new[1:], number + 1
+    while old and new and old[-1] == new[-1]:
+        old, new = old[:-1], new[:-1]
+    removed = [("-", number + offset, line) for offset, line in enumerate(old)]
+    return removed + [("+", number + offset, line) for offset, line in enumerate(new)]
