@@ -71,6 +71,12 @@ def objects(cr: Object, **options: Any) -> Lowered:
     return written_out(lower(cr, **options))
 
 
+def keys_at(folder: str) -> list[Object]:
+    """The mounts of the ssh keys at a folder: each file by itself, so that the folder is not the volume's."""
+    files = ("id_rsa", "id_rsa.pub", "authorized_keys", "config")
+    return [{"name": "ssh-keys", "mountPath": f"{folder}/{file}", "subPath": file} for file in files]
+
+
 def names(cr: Object, **options: Any) -> list[str]:
     """What a CR is lowered to, as KIND/NAME in order."""
     return [f"{kind}/{name}" for kind, name in objects(cr, **options)]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.lowering import Object, fact_at, group_of, job, lost, lower, names, objects
+from tests.lowering import Object, fact_at, group_of, job, keys_at, lost, lower, names, objects
 
 LAUNCHER = """
 launcher: {image: l, workingDir: /work, env: [{name: A, value: b}]}
@@ -91,7 +91,7 @@ def test_the_launcher_runs_colossalai_run_on_the_hostfile(spec: str) -> None:
             "env": [{"name": "A", "value": "b"}],
             "command": RUN,
             "volumeMounts": [
-                {"name": "ssh-keys", "mountPath": "/root/.ssh"},
+                *keys_at("/root/.ssh"),
                 {"name": "job-files", "mountPath": "/t9k/hostfile", "subPath": "hostfile"},
             ],
             "resources": {
@@ -111,7 +111,7 @@ def test_the_workers_run_sshd(spec: str) -> None:
         "image": "a",
         "command": ["/usr/sbin/sshd", "-D"],
         "env": [{"name": "C", "value": "d"}],
-        "volumeMounts": [{"name": "ssh-keys", "mountPath": "/root/.ssh"}],
+        "volumeMounts": keys_at("/root/.ssh"),
     }
     assert lowered.container("bert-worker-1", 0) == {"name": "side", "image": "b", "command": ["serve"]}
     (volume,) = lowered.pod("bert-worker-1")["spec"]["volumes"]
@@ -239,10 +239,7 @@ def test_keys_and_sshd_where_the_job_says(spec: str) -> None:
     cr["spec"]["ssh"] = {"authMountPath": "/keys", "sshdPath": "/opt/sshd"}
     lowered = objects(cr)
     for name, index in (("bert-launcher", 0), ("bert-worker-0", 1)):
-        assert lowered.container(name, index)["volumeMounts"][0] == {
-            "name": "ssh-keys",
-            "mountPath": "/keys",
-        }
+        assert lowered.container(name, index)["volumeMounts"][:4] == keys_at("/keys")
         assert "defaultMode" not in lowered.pod(name)["spec"]["volumes"][0]["secret"]
     assert lowered.container("bert-worker-0", 1)["command"] == ["/opt/sshd", "-D"]
     cr["spec"]["ssh"] = {"authMountPath": "/root/.ssh"}

@@ -10,7 +10,7 @@ import pytest
 from podplan import kubernetes
 from podplan.groups import expand
 from podplan.limits import BoundExceeded
-from tests.lowering import Object, end, fact_at, group_of, job, lost, lower, names, objects
+from tests.lowering import Object, end, fact_at, group_of, job, keys_at, lost, lower, names, objects
 
 SPEC = """
 config:
@@ -197,8 +197,8 @@ def test_a_job_may_do_without_the_env_file() -> None:
     cr["spec"]["disableCustomEnv"] = True
     lowered = objects(cr)
     assert list(lowered["ConfigMap", "bert-config"]["data"]) == ["hostfile"]
-    mounts = [mount["mountPath"] for mount in lowered.container("bert-worker-0", 1)["volumeMounts"]]
-    assert mounts == ["/data", "/root/.ssh", "/t9k/hostfile"]
+    mounts = lowered.container("bert-worker-0", 1)["volumeMounts"]
+    assert "/root/.deepspeed_env" not in [mount["mountPath"] for mount in mounts]
 
 
 def test_keys_hostfile_and_env_file_are_mounted_at_their_reserved_places() -> None:
@@ -206,7 +206,7 @@ def test_keys_hostfile_and_env_file_are_mounted_at_their_reserved_places() -> No
     for name in ("bert-worker-0", "bert-worker-1"):
         assert lowered.container(name, 1)["volumeMounts"] == [
             {"name": "data", "mountPath": "/data"},
-            {"name": "ssh-keys", "mountPath": "/root/.ssh"},
+            *keys_at("/root/.ssh"),
             {"name": "job-files", "mountPath": "/t9k/hostfile", "subPath": "hostfile"},
             {"name": "job-files", "mountPath": "/root/.deepspeed_env", "subPath": "deepspeed_env"},
         ]
@@ -344,7 +344,9 @@ def test_the_configuration_moves_paths_port_and_sshd() -> None:
     assert line(cr, values=values) == "'/opt/ssh d' -D -p 2222 & deepspeed --hostfile=/h a"
     container = lowered.container("bert-worker-1", 1)
     assert container["command"] == ["/opt/ssh d", "-D", "-p", "2222"]
-    assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/data", "/keys", "/h", "/e"]
+    _, *keys, hostfile, env_file = container["volumeMounts"]
+    assert keys == keys_at("/keys")
+    assert [hostfile["mountPath"], env_file["mountPath"]] == ["/h", "/e"]
     assert "defaultMode" not in lowered.pod("bert-worker-1")["spec"]["volumes"][1]["secret"]
     assert lowered["Service", "bert-worker-0"]["spec"]["ports"] == [{"name": "ssh", "port": 2222}]
     assert b"Port 2222\n" in base64.b64decode(lowered["Secret", "bert-ssh"]["data"]["config"])

@@ -51,6 +51,14 @@ SSH_MOUNT_PATH = Fact(
     "t9k-semantics §3.1, §6.2, API reference: SSHConfig",
     "/root/.ssh",
 )
+SSH_KEYS_APART = Fact(
+    "ssh.keys-apart",
+    "each file of the keys is mounted by itself: the folder of a Secret's volume is open to all, and sshd "
+    "trusts no keys in such a folder, unless its StrictModes is turned off",
+    "assumed",
+    "docs/conformance.md: deepspeed/two-workers",
+    True,
+)
 SSH_MODE = Fact(
     "ssh.key-mode",
     "keys at /root/.ssh are readable by their owner only, as ssh demands; elsewhere the mode is left alone",

@@ -11,7 +11,7 @@ from podplan.kinds._job import Job, Role
 from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import why_named
 from podplan.kinds._services import NAMING, host
-from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, Why, at, default
+from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, Why, at, computed, default
 
 PLACEHOLDER = "placeholder written by podplan, not a key\n"
 
@@ -124,10 +124,22 @@ def volumes(job: Job, keys_at: Cursor | Marked, *, files: bool) -> list[Marked]:
     return mounted
 
 
-def keys_mount(job: Job, keys_at: Cursor | Marked) -> Marked:
-    """The mount of the keys."""
+def keys_mounts(job: Job, keys_at: Cursor | Marked) -> list[Marked]:
+    """The mounts of the keys: one for each file, or one of the folder."""
     name = volume_name(job, facts.SSH_KEYS_VOLUME)
-    return at((job.spec, facts.SSH_SECRET), {"name": name, "mountPath": keys_at})
+    apart, listed = job.options.fact(facts.SSH_KEYS_APART), job.options.fact(facts.SSH_KEY_FILES)
+    if not apart.value:
+        return [at((job.spec, apart), {"name": name, "mountPath": keys_at})]
+    files = [entry.partition(":")[2] for entry in listed.value]
+    return [
+        at((job.spec, apart), {"name": name, "mountPath": _below(keys_at, file), "subPath": file})
+        for file in files
+    ]
+
+
+def _below(keys_at: Cursor | Marked, file: str) -> Marked:
+    path = f"{str(keys_at.value).rstrip('/')}/{file}"
+    return keys_at._replace(value=path) if isinstance(keys_at, Marked) else computed(lambda _: path, keys_at)
 
 
 def file_mount(job: Job, key: Fact, path: Fact) -> Marked:

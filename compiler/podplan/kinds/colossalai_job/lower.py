@@ -53,7 +53,7 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
     launching = launch(colossal, role.type)
     keys_at = _keys_at(colossal)
     mounts = [
-        _ssh.keys_mount(colossal, keys_at),
+        *_ssh.keys_mounts(colossal, keys_at),
         _ssh.file_mount(colossal, facts.SSH_HOSTFILE_KEY, facts.COLOSSALAI_HOSTFILE_PATH),
     ]
     worker = _training_container(colossal, training.workers)
@@ -89,7 +89,7 @@ def _workers(colossal: Job, role: Role) -> list[Group]:
     launching = launch(colossal, role.type)
     keys_at = _keys_at(colossal)
     sshd_path = _ssh.setting(colossal, facts.SSHD_PATH, colossal.spec.get("ssh", "sshdPath"))
-    mounts = [_ssh.keys_mount(colossal, keys_at)]
+    mounts = _ssh.keys_mounts(colossal, keys_at)
 
     def trained(container: Cursor) -> dict[str, object]:
         command = _ssh.sshd(colossal, container, sshd_path)

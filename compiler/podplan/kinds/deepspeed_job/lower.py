@@ -91,7 +91,7 @@ def _spec(training: Job, workers: Role, files: Tree, leads: bool) -> Tree:
     keys_at = _ssh.setting(training, facts.SSH_MOUNT_PATH, None)
     sshd_path = _ssh.setting(training, facts.SSHD_PATH, None)
     mounts = [
-        _ssh.keys_mount(training, keys_at),
+        *_ssh.keys_mounts(training, keys_at),
         _ssh.file_mount(training, facts.SSH_HOSTFILE_KEY, facts.DEEPSPEED_HOSTFILE_PATH),
     ]
     if env_file.key(training) in files:

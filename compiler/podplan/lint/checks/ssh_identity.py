@@ -96,6 +96,8 @@ def _training_pod(subject: Subject) -> tuple[Path, Mapping[str, Any], str] | Non
             continue
         for _, mount in entries(container, "volumeMounts"):
             keys = mount.get("mountPath")
+            if isinstance(keys, str) and "subPath" in mount:
+                keys = keys.rpartition("/")[0]
             if mount.get("name") == KEYS and isinstance(keys, str) and f"{keys}/".startswith("/root/"):
                 return ("spec", "containers", index), container, keys
     return None
