@@ -131,7 +131,8 @@ def rdma_without_ipc_lock(subject: Subject, _params: Mapping[str, Any]) -> Itera
     having = [one for one in classes if resource in mapping(one, "resources")]
     if having and not any("IPC_LOCK" in dict(texts(one, "capabilities")).values() for one in having):
         return
-    yield Hit(at, {"resource": resource, "container": text(subject.data, "name")}, on_key=True)
+    values = {"resource": resource, "container": text(subject.data, "name")}
+    yield Hit(at, values, on_key=True, by_choice=True)
 
 
 def ipc_lock_without_root(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -181,7 +182,7 @@ def rdma_on_single_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator
     for resource in resources(group):
         at = place_of(group, resource)
         if RDMA.fullmatch(resource) and at is not None:
-            yield Hit(at, {"resource": resource}, on_key=True)
+            yield Hit(at, {"resource": resource}, on_key=True, by_choice=True)
 
 
 def _rdma(container: Mapping[str, Any]) -> tuple[str, Path] | None:

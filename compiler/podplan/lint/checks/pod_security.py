@@ -8,12 +8,14 @@ from typing import Any
 from podplan.lint.pod_security import beyond_baseline
 from podplan.lint.subject import Hit, Subject
 
+WITHOUT_IPC_LOCK = " and raise the limit of locked memory on the nodes instead (NET003)"
+
 
 def pod_security(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Where a Pod breaks the control ``params["control"]``; value ``what``.
+    """Where a Pod breaks the control ``params["control"]``; values ``what``, and ``otherwise``: by what else.
 
     The rules are those of the Kubernetes version ``params["version"]``, else of the run.
     """
     version = params.get("version", subject.job.version)
     for path, what in beyond_baseline(subject.data, params["control"], version):
-        yield Hit(path, {"what": what})
+        yield Hit(path, {"what": what, "otherwise": WITHOUT_IPC_LOCK if "IPC_LOCK" in what else ""})
