@@ -18,7 +18,12 @@ from podplan.provenance import Cursor, Doc, at, root, split, trace
 
 # The fields of a spec that are used up on the way.
 STEPS = ("extends", "params", "environments", "matrix", "naming")
+# What expressions see of the metadata, and of a ClusterInventory: all of its fields.
 _METADATA = ("name", "namespace", "labels", "annotations")
+INVENTORY_FIELDS = (
+    *("hardware", "queues", "nodes", "pvcs", "secrets", "configMaps", "namespaces"),
+    *("asOf", "cluster", "kubernetes", "registries"),
+)
 
 
 class Variant(NamedTuple):
@@ -241,8 +246,6 @@ def _scope(
     known: frozenset[str],
     inventory: Doc | None,
 ) -> Scope:
-    from podplan.profile.inventory import FIELDS
-
     matrix = {key: cursor.value for key, cursor in instance.values.items()}
     values: dict[str, Any] = {
         "params": {name: cursor.value for name, cursor in params.items()},
@@ -257,7 +260,7 @@ def _scope(
         values["inventory"] = spec.value if isinstance(spec.value, dict) else {}
         places |= {("inventory", section): cursor for section, cursor in spec.fields().items()}
     names = {"params": params, "matrix": {*known, "id"} if known else (), "metadata": _METADATA}
-    return Scope(values, places, {**names, "inventory": FIELDS})
+    return Scope(values, places, {**names, "inventory": INVENTORY_FIELDS})
 
 
 def _resolved(
