@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from podplan.profile.expressions import Fault, pieces
+from podplan.profile.expressions import pieces
+from podplan.profile.values import Fault
 from tests.profiles import came_from, doc, faults, line, messages, one, profile, run, spec
 
 PARAMS = """

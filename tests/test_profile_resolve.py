@@ -297,6 +297,7 @@ def test_a_plain_profile_loads_none_of_the_steps() -> None:
         "podplan.profile.expressions",
         "podplan.profile.merge",
         "podplan.profile.resolve",
+        "podplan.profile.values",
     ]
 
 

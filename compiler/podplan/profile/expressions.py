@@ -6,7 +6,6 @@ A scalar that is nothing but one expression becomes its value, with its type; an
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
@@ -14,47 +13,18 @@ from typing import Any, NamedTuple
 from podplan.findings import Problem
 from podplan.limits import (
     MAX_EXPRESSION_LENGTH,
-    MAX_EXPRESSION_RESULT,
     MAX_EXPRESSION_RESULTS_TOTAL,
     MAX_EXPRESSIONS_COMPILED,
 )
 from podplan.nearest import meant_or_known
 from podplan.profile.merge import CLOSING, OPENING, Problems, kept
+from podplan.profile.values import ROOTS, Expression, Fault, as_text, nothing_at, settled, size
 from podplan.provenance import Cursor, at, computed
 
-ROOTS = ("params", "matrix", "environment", "metadata", "inventory")
 ESCAPED = "$" + OPENING
 _PATH = re.compile(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_KINDS: dict[type, str] = {
-    str: "text",
-    bool: "a boolean",
-    int: "a number",
-    float: "a number",
-    list: "a list",
-    dict: "a map",
-}
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 _OUTSIDE_QUOTES = re.compile(r"['\"]|\}\}")
-
-
-class Fault(Exception):
-    """Why an expression has no value: a rule and a sentence."""
-
-    def __init__(self, message: str, rule: str = "PROF008") -> None:
-        super().__init__(message)
-        self.rule = rule
-
-
-class Expression(NamedTuple):
-    """An expression that may be worked out.
-
-    ``reads`` are the names in it with their first steps; ``run`` gives its value from the values of the
-    names, or raises Fault.
-    """
-
-    source: str
-    reads: tuple[tuple[str, str | None], ...]
-    run: Callable[[Mapping[str, Any]], Any]
 
 
 class Text(NamedTuple):
@@ -191,13 +161,6 @@ def _follow(root: str, steps: list[str]) -> Callable[[Mapping[str, Any]], Any]:
     return run
 
 
-def nothing_at(value: Any, step: Any) -> str:
-    """The sentence for a step that leads nowhere."""
-    if isinstance(value, dict):
-        return f'there is no "{step}"{meant_or_known(str(step), value)}'
-    return f'there is no "{step}" in {_KINDS.get(type(value), "nothing")}'
-
-
 def fill(cursor: Cursor, plan: Plan, scope: Scope, budget: Budget, problems: Problems) -> Any:
     """The marked tree of what stands at ``cursor``, with the expressions of ``plan`` worked out."""
     if plan is None:
@@ -262,53 +225,3 @@ def _demand(name: str, step: str | None, scope: Scope, source: str) -> None:
         what = {"params": "param", "matrix": "matrix key"}.get(name, f"{name} field")
         near = meant_or_known(step, known) or f"; the profile has no {name}"
         raise Fault(f'{shown}: there is no {what} "{step}"{near}', "PROF009")
-
-
-def settled(value: Any) -> Any:
-    """``value`` if it may stand in a profile; raises Fault."""
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise Fault("the result is not text that UTF-8 can hold") from None
-    elif isinstance(value, int) and not isinstance(value, bool):
-        if not -(2**63) <= value < 2**64:
-            raise Fault("the result is a number of more than 64 bits")
-    elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise Fault("the result is not a finite number")
-    elif isinstance(value, dict | list):
-        for entry in value.values() if isinstance(value, dict) else value:
-            settled(entry)
-    elif value is not None and not isinstance(value, bool):
-        raise Fault("the result is not a value that YAML can hold")
-    if isinstance(value, str | dict | list):
-        size(value)
-    return value
-
-
-def size(value: Any) -> int:
-    """About how many characters ``value`` takes; raises Fault for too many."""
-    total, left = 0, [value]
-    while left:
-        node = left.pop()
-        total += len(node) if isinstance(node, str) else 1
-        if total > MAX_EXPRESSION_RESULT:
-            raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
-        if isinstance(node, dict):
-            left.extend(node)
-            left.extend(node.values())
-        elif isinstance(node, list):
-            left.extend(node)
-    return total
-
-
-def as_text(value: Any) -> str:
-    """A scalar as it stands inside text, spelled as in YAML; raises Fault for anything else."""
-    if isinstance(value, str):
-        return value
-    if value is None or isinstance(value, dict | list):
-        raise Fault(
-            f"{_KINDS.get(type(value), 'null')} cannot stand inside text; use a filter such as join or tojson"
-        )
-    return json.dumps(value)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from jinja2 import Undefined
 
 from podplan.limits import MAX_EXPRESSION_RESULT
-from podplan.profile.expressions import Fault, as_text, settled, size
+from podplan.profile.values import Fault, as_text, settled, size
 
 
 def is_number(value: Any) -> bool:

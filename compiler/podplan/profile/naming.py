@@ -9,9 +9,10 @@ from hashlib import sha256
 from typing import Any
 
 from podplan.findings import Problem
-from podplan.profile.expressions import Budget, Fault, Scope, Text, as_text, find, value_of
+from podplan.profile.expressions import Budget, Scope, Text, find, value_of
 from podplan.profile.matrix import Instance
 from podplan.profile.merge import Problems
+from podplan.profile.values import Fault, as_text
 from podplan.provenance import Cursor, Marked, computed, root
 
 NONE, CONTENT_HASH = "none", "contentHash"

@@ -19,8 +19,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPRESSIONS_COMPILED
 from podplan.nearest import meant_or_known
-from podplan.profile.expressions import ROOTS, Expression, Fault, nothing_at, settled, size
 from podplan.profile.filters import FILTERS, fail, is_number
+from podplan.profile.values import ROOTS, Expression, Fault, nothing_at, settled, size
 
 _ALLOWED = frozenset(
     {
