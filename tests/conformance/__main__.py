@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import yaml
 
 from tests.conformance import cases, cluster, judging, machine, table
 from tests.conformance.cases import Case, Run
+from tests.conformance.cluster import Outcome
+from tests.conformance.command import podplan
 from tests.conformance.table import Row
 
 PAGE = cluster.TOP / "docs" / "conformance.md"
@@ -48,7 +51,10 @@ def _run(case: Case, python: Path) -> Iterator[Row]:
         yield Row(case, case.runs[0], None, (f"needs {'; '.join(lacking)}",))
         return
     for run in case.runs:
-        outcome = cluster.run(case, run, cluster.interpreter(python))
+        try:
+            outcome = cluster.run(case, run, cluster.interpreter(python))
+        except (ValueError, subprocess.SubprocessError) as why:
+            outcome = Outcome(trouble=str(why))
         yield Row(case, run, outcome, (*judging.failures(run.expect, outcome), *_verdict(run)))
 
 
@@ -61,8 +67,11 @@ def _verdict(run: Run) -> Iterator[str]:
             yaml.safe_dump(run.cr, file)
             file.flush()
             words = ("check", "--isolated", "--format", "json", "--extend-select", ",".join(codes))
-            said = json.loads(cluster.podplan(*words, file.name).stdout)
-        found = {one["rule"] for one in said["findings"]}
+            said = podplan(*words, file.name)
+        if said.returncode > 1:
+            yield f"podplan check: {said.stderr}"
+            return
+        found = {one["rule"] for one in json.loads(said.stdout)["findings"]}
         for code in codes:
             if (code in found) != wanted:
                 yield f"podplan check {'does not find' if wanted else 'finds'} {code}"

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tests.conformance import status
 from tests.conformance.cases import Case, Run
+from tests.conformance.command import podplan
 
 TOP = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "programs"
@@ -84,18 +86,9 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
             result = json.loads((folder / "result.json").read_text())
         except FileNotFoundError:
             return Outcome(logs=logs, trouble=f"the node ended without a result: {said[-2000:]}")
+        if job.expect.phase and not result["trouble"]:
+            result["phase"] = status.phase(folder, job.cr, objects, result["pods"])
         return Outcome(logs=logs, programs=_programs(objects, result["pods"]), **result)
-
-
-def podplan(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """``podplan words``, as a user runs it."""
-    return subprocess.run(
-        [sys.executable, "-m", "podplan", *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
 
 
 def _lowered(cr: Path, job: Run) -> list[dict[str, Any]]:

@@ -38,5 +38,11 @@ def restarts(cr: Mapping[str, Any], role: str, code: int, before: Mapping[str, i
     return again[policy] and used < limit
 
 
+def role(pod: Mapping[str, Any]) -> str:
+    """The replica type of a Pod; where no label says so, its name has it before the index."""
+    labels = pod["metadata"].get("labels", {})
+    return str(labels.get("replica-type") or pod["metadata"]["name"].rpartition("-")[0].rpartition("-")[2])
+
+
 def _replicas(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*spec.get("replicaSpecs", ()), *([spec["worker"]] if "worker" in spec else ())]

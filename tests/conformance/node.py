@@ -98,17 +98,12 @@ class Job:
                 continue
             codes = pod.exits()
             code = next((code for code in codes.values() if code), 0)
-            role = self.role(name)
+            role = controller.role(self.specs[name])
             if controller.restarts(self.plan["cr"], role, code, self.again):
                 self.again[role] = self.again.get(role, 0) + 1
                 self.past.append({"name": name, "exits": codes})
                 del self.pods[name]
                 self.due[name] = self.elapsed()
-
-    def role(self, name: str) -> str:
-        """The replica type of a Pod: what its name has between that of the job and the index."""
-        labels = self.specs[name]["metadata"].get("labels", {})
-        return str(labels.get("replica-type") or name.rpartition("-")[0].rpartition("-")[2])
 
     def over(self) -> bool:
         """Whether the Pods that the case waits for, or else all, have ended, and its commands too."""
