@@ -74,6 +74,12 @@ RESTART_ORDER = Fact(
     "assumed",
     "t9k-semantics §1.4",
 )
+RESTART_WHEN_ENDED = Fact(
+    "restart.when-ended",
+    "a job that ends starts nothing again, not even replicas that it has restarts for",
+    "assumed",
+    "t9k-semantics §1.4, §4.2",
+)
 RESTART_COLOSSALAI = Fact(
     "restart.colossalai",
     "no replica is started again: it would not join the training any more",
@@ -123,6 +129,12 @@ FAILURE_RULES = Fact(
     "of them is started again",
     "documented",
     "t9k-semantics §4.2, user manual: genericjob",
+)
+FAILURE_WITHOUT_RULES = Fact(
+    "outcome.failure-without-rules",
+    "a job without successRules fails once a replica has failed that is not started again",
+    "assumed",
+    "t9k-semantics §4.5",
 )
 RULES_OUT_OF_REACH = Fact(
     "outcome.out-of-reach",

@@ -27,7 +27,7 @@ def act(job: Observed) -> Result:
     }
     result = outcome(job, final)
     if result.phase:
-        ends = [one for one in ends if not one.again]
+        ends = [one._replace(restart=0, why="job") if one.again else one for one in ends]
         return _end(job, result, (*decisions(ends), result.decision), headline.ended_job(result, ends))
     restarts = _restarts(job, again)
     phase, fact = phase_of(job, any(restarts.values()))

@@ -7,11 +7,13 @@ from podplan.status.outcome import Outcome
 from podplan.status.replicas import NOT_STARTED, how_it_ended, named, plural
 from podplan.status.restarts import Ended
 
+_LATE = (*NOT_STARTED, "Deleted")
+
 
 def ended_job(outcome: Outcome, ends: list[Ended]) -> str:
-    """Why a job has ended. ``ends`` are the replicas that are not started again."""
+    """Why a job has ended. ``ends`` are the replicas that could have been started again."""
     concerned = {one.name for one in outcome.decision.replicas}
-    if outcome.phase == "Failed" and any(one.replica.name in concerned for one in ends):
+    if outcome.phase == "Failed" and outcome.adds and any(one.replica.name in concerned for one in ends):
         return f"{outcome.why}, and {plural([*concerned], 'is', 'are')} not started again"
     return outcome.why
 
@@ -22,21 +24,7 @@ def living_job(job: Observed, phase: str, ends: list[Ended]) -> str:
     if phase == "Unknown" and lead is not None:
         return f"{lead.short} decides over the job, and nobody knows what it does"
     told = [*_again([one for one in ends if one.again]), *_down([one for one in ends if not one.again])]
-    if told:
-        return "; ".join(told)
-    waiting = [one for one in job.replicas if one.phase in (*NOT_STARTED, "Deleted")]
-    if waiting:
-        return f"{len(waiting)} of {_replicas(job)} {plural(waiting, 'has', 'have')} not started"
-    running = sum(one.phase == "Running" for one in job.replicas)
-    if running == len(job.replicas):
-        return {0: "it has no replicas", 1: "its only replica runs"}.get(
-            running, f"all {running} replicas run"
-        )
-    return f"{running} of {_replicas(job)} {'runs' if running == 1 else 'run'}"
-
-
-def _replicas(job: Observed) -> str:
-    return f"{len(job.replicas)} replica{plural(job.replicas, '', 's')}"
+    return "; ".join(told) or _at_work(job, phase)
 
 
 def _again(ends: list[Ended]) -> list[str]:
@@ -44,14 +32,34 @@ def _again(ends: list[Ended]) -> list[str]:
 
 
 def _down(ends: list[Ended]) -> list[str]:
-    return (
-        [f"{_subject(ends)} and {plural(ends, 'stays', 'stay')} down, which does not end the job"]
-        if ends
-        else []
-    )
+    stay = plural(ends, "stays", "stay")
+    return [f"{_subject(ends)} and {stay} down, which does not end the job"] if ends else []
 
 
 def _subject(ends: list[Ended]) -> str:
     """The replicas, and how they ended where it is the same for all."""
     ways = {how_it_ended(one.replica) for one in ends}
     return f"{named([one.replica for one in ends])} {ways.pop() if len(ways) == 1 else 'ended'}"
+
+
+def _at_work(job: Observed, phase: str) -> str:
+    """How many replicas run, and how many have not started."""
+    whole = len(job.replicas)
+    late = sum(one.phase in _LATE for one in job.replicas)
+    running = sum(one.phase == "Running" for one in job.replicas)
+    waits = f"{_so_many(late, whole)} {'has' if late == 1 else 'have'} not started"
+    works = f"{_so_many(running, whole)} {'runs' if running == 1 else 'run'}"
+    if whole == 0:
+        return "it has no replicas"
+    if late and (phase != "Running" or not running):
+        return waits
+    if late:
+        return f"{works}, and {late} {'has' if late == 1 else 'have'} not started"
+    return works if running else f"{_so_many(whole, whole)} ended, which does not end the job"
+
+
+def _so_many(number: int, whole: int) -> str:
+    """So many replicas of the whole, as the subject of a sentence."""
+    if number == whole:
+        return {1: "the only replica", 2: "both replicas"}.get(number, f"all {number} replicas")
+    return f"{number} of {whole} replicas"

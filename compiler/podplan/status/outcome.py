@@ -20,7 +20,7 @@ Final = Mapping[str, bool]  # of each replica that has ended and stays so, by Po
 class Outcome(NamedTuple):
     """How a job ends: ``phase`` is Succeeded, Failed or "" for not yet. ``says`` fills the conditions.
 
-    ``why`` is what led there, for a headline.
+    ``why`` is what led there, for a headline; ``adds`` says whether that may add that nothing starts again.
     """
 
     phase: str
@@ -28,6 +28,7 @@ class Outcome(NamedTuple):
     decision: Decision
     says: Fact = facts.SAYS_STILL_RUNNING
     message: str = ""
+    adds: bool = True
 
 
 def outcome(job: Observed, final: Final) -> Outcome:
@@ -55,7 +56,7 @@ def _by_leader(job: Observed, final: Final) -> Outcome:
         return Outcome("", "", Decision("success", "nothing decides: the job has no replica that does", fact))
     ended = how_it_ended(lead)
     if lead.name not in final:
-        state = f"{ended} and is started again" if lead.ended else _state(lead)
+        state = "is started again" if lead.ended else _state(lead)
         return Outcome(
             "", "", Decision("success", f"not decided yet: {lead.short} decides, and {state}", fact, (lead,))
         )
@@ -92,7 +93,7 @@ def _by_rules(job: Observed, final: Final) -> Outcome:
     blocked = _out_of_reach(job, successes, by_place, final)
     if blocked:
         return _failed_out_of_reach(job, blocked)
-    return Outcome("", "", _undecided(successes, by_place))
+    return Outcome("", "", _undecided(successes, by_place, bool(failures)))
 
 
 def _ranks(rule: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -151,15 +152,21 @@ def _failed_by_rule(job: Observed, rule: dict[str, Any], listed: list[Replica], 
 
 
 def _failed_out_of_reach(job: Observed, blocked: list[Replica]) -> Outcome:
-    subject = f"{named(blocked)} {plural(blocked, 'has', 'have')} failed for good"
-    text = f"the job fails: {subject}, and no success rule can be fulfilled any more"
-    decision = Decision("failure", text, facts.RULES_OUT_OF_REACH, tuple(blocked))
+    has_rules = bool(mapping(job.cr, "spec").get("successRules"))
+    means = (
+        "none of the successRules can be fulfilled any more" if has_rules else "not all replicas can complete"
+    )
+    subject = f"{named(blocked)} {plural(blocked, 'has', 'have')} failed for good, and {means}"
+    fact = facts.RULES_OUT_OF_REACH if has_rules else facts.FAILURE_WITHOUT_RULES
+    decision = Decision("failure", f"the job fails: {subject}", fact, tuple(blocked))
     message = _said(job, facts.SAYS_OUT_OF_REACH)
-    return Outcome("Failed", subject, decision, facts.SAYS_OUT_OF_REACH, message)
+    return Outcome("Failed", subject, decision, facts.SAYS_OUT_OF_REACH, message, adds=False)
 
 
 def _undecided(
-    successes: Sequence[tuple[Path, dict[str, Any]]], by_place: Mapping[tuple[str, int], Replica]
+    successes: Sequence[tuple[Path, dict[str, Any]]],
+    by_place: Mapping[tuple[str, int], Replica],
+    failures: bool,
 ) -> Decision:
     if not successes:
         text = "not decided yet: the job has no successRules, and waits for all replicas"
@@ -173,7 +180,8 @@ def _undecided(
         return Decision("success", text, facts.SUCCESS_RULES, (), successes[0][0])
     waits = [one.short for one in _listed(successes[0][1], by_place)]
     first = f" (the first lists {', '.join(waits[:6])}{', …' if len(waits) > 6 else ''})" if waits else ""
-    text = f"not decided yet: none of the successRules is fulfilled{first}, and no failure rule"
+    nor = ", and none of the failureRules" if failures else ""
+    text = f"not decided yet: none of the successRules is fulfilled{first}{nor}"
     return Decision("success", text, facts.SUCCESS_RULES, (), successes[0][0])
 
 

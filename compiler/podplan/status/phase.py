@@ -34,5 +34,7 @@ def _started(job: Observed) -> bool:
     needed, least = len(job.replicas), elastic.get("minReplicas")
     if elastic.get("enabled") is True and isinstance(least, int) and at(job.cr, job.kind.elastic_if) is True:
         needed = min(needed, least)
-    started = [one for one in job.replicas if one.phase not in (*NOT_STARTED, "Deleted")]
+    # What is gone was started once, but not since a pause.
+    late = (*NOT_STARTED, "Deleted") if at(job.cr, PAUSE_AT) is True else NOT_STARTED
+    started = [one for one in job.replicas if one.phase not in late]
     return bool(job.replicas) and len(started) >= needed

@@ -45,7 +45,8 @@ class Ended(NamedTuple):
     """What becomes of one replica that has ended.
 
     ``restart`` is the number of its restart among those granted, 0 where it stays as it is; ``why`` is then
-    what forbids one: policy, code, limit or kind. ``policy`` is None for a kind without restarts.
+    what forbids one: policy, code, limit, order (others get the last ones), kind or job (it has ended).
+    ``policy`` is None for a kind without restarts.
     """
 
     replica: Replica
@@ -84,7 +85,9 @@ def _forbidden(policy: Policy, replica: Replica, used: int) -> str:
         return "policy"
     if policy.name == "ExitCode" and replica.code not in policy.rule.value:
         return "code"
-    return "" if policy.budget.used + used < policy.budget.limit else "limit"
+    if policy.budget.used + used < policy.budget.limit:
+        return ""
+    return "order" if policy.budget.used < policy.budget.limit else "limit"
 
 
 def _policies(job: Observed) -> dict[str, Policy]:
@@ -128,13 +131,21 @@ def decisions(found: list[Ended]) -> Iterator[Decision]:
     for _, alike in groupby(found, key=_likeness):
         run = list(alike)
         whole = tuple(one.replica for one in run)
-        policy = run[0].policy
-        if policy is None:
-            yield Decision("restart", _sentence(run), facts.RESTART_COLOSSALAI, whole)
-        elif run[0].why == "limit":
-            yield Decision("restart", _sentence(run), policy.budget.fact, whole, policy.budget.path)
-        else:
-            yield Decision("restart", _sentence(run), policy.fact, whole, policy.path)
+        fact, path = _reason(run[0])
+        yield Decision("restart", _sentence(run), fact, whole, path)
+
+
+def _reason(one: Ended) -> tuple[Fact, Path]:
+    """The fact that decides about a replica, and the field that it rests on."""
+    if one.policy is None:
+        return facts.RESTART_COLOSSALAI, ()
+    if one.why == "job":
+        return facts.RESTART_WHEN_ENDED, ()
+    if one.why == "order":
+        return facts.RESTART_ORDER, one.policy.budget.path
+    if one.why == "limit":
+        return one.policy.budget.fact, one.policy.budget.path
+    return one.policy.fact, one.policy.path
 
 
 def _likeness(one: Ended) -> tuple[object, ...]:
@@ -157,19 +168,28 @@ def _sentence(run: list[Ended]) -> str:
         )
     if first.why == "limit":
         reason += f", but {_used_up(policy.budget)}"
+    if first.why == "order":
+        does = "does" if policy.budget.limit == 1 else "do"
+        reason += f", but {_which(policy.budget)} that {policy.budget.shared} {does} not suffice for all"
+    if first.why == "job":
+        reason = "the job has ended"
     return f"{subject} not started again: {reason}"
 
 
 def _used_up(budget: Budget) -> str:
     if budget.limit <= 0:
         return "no restarts are granted (the limit is 0)"
-    if budget.limit == 1:
-        return f"the only restart that {budget.shared} is used up"
-    return f"all {budget.limit} restarts that {budget.shared} are used up"
+    return f"{_which(budget)} that {budget.shared} {'is' if budget.limit == 1 else 'are'} used up"
+
+
+def _which(budget: Budget) -> str:
+    return "the only restart" if budget.limit == 1 else f"the {budget.limit} restarts"
 
 
 def _counted(run: list[Ended], budget: Budget) -> str:
     """Which restarts these are, of how many."""
+    if budget.limit == 1:
+        return f"it is the only restart that {budget.shared}"
     first, last = run[0].restart, run[-1].restart
     numbers = f"restart {first}" if first == last else f"restarts {first} to {last}"
     return f"{numbers} of the {budget.limit} that {budget.shared}"

@@ -32,7 +32,17 @@ def seen(
         for one in sorted(_once(said, replicas), key=lambda one: one.exact):
             for position in one.positions:
                 found[position] = _with(found[position], one, pods[found[position].type])
-    return found
+    return _alike(job, found)
+
+
+def _alike(job: str, found: list[Replica]) -> list[Replica]:
+    """The same, Pods of which nothing is told called as those that are: with the digits of the controller."""
+    seen_as = {one.name.removesuffix(f"-{one.short}") for one in found if one.told}
+    base = seen_as.pop() if len(seen_as) == 1 else job
+    return [
+        one if one.told or one.name != f"{job}-{one.short}" else one._replace(name=f"{base}-{one.short}")
+        for one in found
+    ]
 
 
 def _of_file(source: Source, known: Names, job: str, training: Sequence[str]) -> Iterator[Told]:
