@@ -17,11 +17,12 @@ from typing import NamedTuple
 from yaml import YAMLError
 
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
-from podplan.source.builder import Builder, Built, Trouble
+from podplan.source.builder import Builder, Built
 from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
 from podplan.source.secrecy import holds_secret, unquoted
 from podplan.source.syntax import explain
 from podplan.source.tally import Tally
+from podplan.source.troubles import Trouble
 
 Path = tuple[str | int, ...]
 
@@ -240,26 +241,27 @@ def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source
     """Add the documents and faults of one segment; the index of the next document comes back."""
     text = source.text[start:end]
     builder = Builder(text, tally, index)
+    troubles = builder.troubles
     try:
         builder.run()
         broken = 0
     except YAMLError as error:
         if "<document start>" in str(error) and builder.documents:
             builder.documents.pop()  # it goes on below what was taken for its end
-            builder.index -= 1
-        builder.troubles[:] = [trouble for trouble in builder.troubles if trouble.document < builder.index]
-        builder.troubles.append(Trouble(*explain(error, text), builder.index))
+            troubles.document -= 1
+        troubles.faults[:] = [fault for fault in troubles.faults if fault.document < troubles.document]
+        troubles.add(*explain(error, text))
         broken = 1
     _take(builder, start, source, lines)
-    return builder.index + broken
+    return troubles.document + broken
 
 
 def _take(builder: Builder, base: int, source: Source, lines: Lines) -> None:
     for index, built in builder.documents:
         start = built.start + base if source.documents else _start(source.text)
         source.documents.append(Document(source.file, index, built, base, start, lines))
-    source.faults.extend(_fault(trouble, base, lines) for trouble in builder.troubles)
-    source.hints.extend(_fault(trouble, base, lines) for trouble in builder.hints)
+    source.faults.extend(_fault(trouble, base, lines) for trouble in builder.troubles.faults)
+    source.hints.extend(_fault(trouble, base, lines) for trouble in builder.troubles.hints)
 
 
 def _fault(trouble: Trouble, base: int, lines: Lines) -> Fault:
