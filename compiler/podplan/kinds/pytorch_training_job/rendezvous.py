@@ -76,7 +76,7 @@ def environment(job: Job, meeting: Rendezvous, role: Role, first_rank: int) -> l
     fact = job.options.fact(facts.PYTORCH_TORCHRUN_ENV if uses_torchrun(job) else facts.PYTORCH_ENV)
     rank = at((facts.PYTORCH_RANK, job.spec), Indexed((first_rank,)))
     known = meeting | _of_role(role) | {"rank": rank, "index": at(role.where, INDEX)}
-    found = ((name, _told(str(pattern), known, fact, job)) for name, pattern in fact.value.items())
+    found = ((name, _told(str(pattern), known, fact, job.spec)) for name, pattern in fact.value.items())
     return [
         Marked({"name": name, "value": value}, value.origin) for name, value in found if value is not None
     ]
@@ -86,8 +86,11 @@ def _of_role(role: Role) -> Rendezvous:
     return {"type": at((role.where.get("type"), facts.TORCHRUN_ARGUMENTS), role.type)}
 
 
-def _told(pattern: str, known: Rendezvous, fact: Fact, job: Job) -> Marked | None:
-    """A pattern with its words filled in: what a single word stands for, with the origin of that."""
+def _told(pattern: str, known: Rendezvous, fact: Fact, asked: Cursor) -> Marked | None:
+    """A pattern with its words filled in: what a single word stands for, with the origin of that.
+
+    Other text is there because of ``asked``, the part of the CR that asks for it.
+    """
     single = WORD.fullmatch(pattern)
     if single and single[1] in known:
         value = known[single[1]]
@@ -95,7 +98,7 @@ def _told(pattern: str, known: Rendezvous, fact: Fact, job: Job) -> Marked | Non
             return value
         return Marked(value.value, value.origin._replace(fact=fact))
     text = filled(pattern, {word: value and value.value for word, value in known.items()})
-    return None if text is None else at((fact, job.spec), text)
+    return None if text is None else at((fact, asked), text)
 
 
 def master_port(job: Job, key: str) -> Marked:
@@ -110,7 +113,7 @@ def torchrun(job: Job, meeting: Rendezvous, role: Role, container: Cursor) -> Ma
     known = meeting | _of_role(role)
     words: list[Any] = []
     for option in fact.value:
-        told = [_told(word, known, fact, job) for word in option.split()]
+        told = [_told(word, known, fact, config) for word in option.split()]
         words += [word for word in told if word is not None] if None not in told else []
     words += config.get("extraOptions").entries()
     told_by = job.options.told(facts.TORCHRUN, facts.TORCHRUN_ARGUMENTS)

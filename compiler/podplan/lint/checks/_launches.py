@@ -10,12 +10,19 @@ from podplan.groups import Group, at_index
 from podplan.launchers.find import Invocation, find
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
+from podplan.launchers.wrappers import python
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Job
 
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
+# Packages with programs that start such processes, and with programs that train nothing.
+_NOT_TRAINING = """
+    axolotl build compileall http ipykernel jupyter lightning lightning_fabric llamafactory openrlhf pip
+    pytest pytorch_lightning ray sglang swift tensorboard torchtune torchx trl unittest venv verl vllm xtuner
+"""
+NOT_TRAINING = frozenset(_NOT_TRAINING.split())
 
 
 class Launch(NamedTuple):
@@ -74,8 +81,11 @@ def same_on(launch: Launch, index: int) -> Launch | None:
     return others[number] if number < len(others) else None
 
 
-def one_process(launch: Launch) -> bool:
-    """Whether it is a script that python runs as the only process, as far as its options tell."""
+def one_process(launch: Launch, *, modules: bool = False) -> bool:
+    """Whether it is a script that python runs as the only process, as far as its options tell.
+
+    With ``modules`` also one that python runs as a module, unless its package is known to start others.
+    """
     found = launch.invocation
     script = found.script
     if (
@@ -87,7 +97,14 @@ def one_process(launch: Launch) -> bool:
     ):
         return False
     flags = (word.text.lower().lstrip("-").replace("-", "_") for word in found.arguments)
-    return script.text.endswith(".py") and not any(flag.startswith(_OWN_PROCESSES) for flag in flags)
+    alone = script.text.endswith(".py") or (modules and _is_own_module(found))
+    return alone and not any(flag.startswith(_OWN_PROCESSES) for flag in flags)
+
+
+def _is_own_module(found: Invocation) -> bool:
+    started = python((found.word, *found.words))
+    module = started.module if started is not None else None
+    return module is not None and module.known and module.text.partition(".")[0] not in NOT_TRAINING
 
 
 def last(group: Group) -> int:

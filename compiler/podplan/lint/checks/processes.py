@@ -191,7 +191,7 @@ def _without_launcher(job: Job) -> Iterator[Count]:
     for group in job.pods:
         of_group = [launch for launch in launches(job) if launch.group is group]
         gpus = _gpus(group)
-        if gpus is None or not of_group or not all(map(one_process, of_group)):
+        if gpus is None or not of_group or not all(one_process(launch, modules=True) for launch in of_group):
             continue
         launch = of_group[-1]
         path = launch.place(launch.invocation.word)

@@ -14,7 +14,15 @@ from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Indexed, Path, trace
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
-_BY_LAUNCHER = re.compile(r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|GROUP_RANK|MASTER_ADDR|MASTER_PORT")
+_BY_LAUNCHER = {
+    "torchrun": re.compile(
+        r"(?:(?:LOCAL_|GROUP_|ROLE_)?(?:RANK|WORLD_SIZE)|ROLE_NAME|MASTER_ADDR|MASTER_PORT"
+        r"|TORCHELASTIC_(?:RESTART_COUNT|MAX_RESTARTS|RUN_ID))"
+    ),
+    "deepspeed": re.compile(
+        r"(?:RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_SIZE|CROSS_RANK|CROSS_SIZE|MASTER_ADDR|MASTER_PORT)"
+    ),
+}
 # Options of torchrun that the command line of the controller has; the variable of each is PET_<NAME>.
 _OF_TORCHRUN = re.compile(r"--([a-z_]+)(?:=.*)?")
 
@@ -41,9 +49,9 @@ def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Variables that the launcher sets for each process, so that those of the container are lost.
+    """Variables that the launcher sets for each process, or has an option for, so that they are lost.
 
-    Values ``name`` and ``by``.
+    Values ``name`` and ``why``.
     """
     group, job = subject.group, subject.job
     launcher = _launched_by(job)
@@ -52,13 +60,21 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for index, container in entries(mapping(subject.data, "spec"), "containers"):
         if index != (group.training or 0):
             continue
-        options = _torchrun_options(container) if launcher == "torchrun" else set()
+        options = _torchrun_options(container) if launcher == "torchrun" else {}
         for number, name, entry in env(container):
             path = ("spec", "containers", index, "env", number)
             if _set_by_controller(group, path) or not isinstance(entry.get("value"), str):
                 continue
-            if _BY_LAUNCHER.fullmatch(name) or name in options:
-                yield Hit(path, {"name": name, "by": launcher})
+            if _BY_LAUNCHER[launcher].fullmatch(name):
+                yield Hit(path, {"name": name, "why": f"{launcher} sets it for each process"})
+            elif name in options:
+                yield Hit(path, {"name": name, "why": f"{launcher} is given {options[name]}"})
+
+
+def set_by_launcher(job: Job, name: str) -> bool:
+    """Whether the launcher that the controller starts gives each process a variable of its own."""
+    launcher = _launched_by(job)
+    return bool(launcher and _BY_LAUNCHER[launcher].fullmatch(name))
 
 
 def _launched_by(job: Job) -> str:
@@ -71,11 +87,11 @@ def _launched_by(job: Job) -> str:
     return "torchrun" if kind == "ColossalAIJob" else ""
 
 
-def _torchrun_options(container: Mapping[str, Any]) -> set[str]:
-    """The PET_ variables of the options that torchrun is given."""
+def _torchrun_options(container: Mapping[str, Any]) -> dict[str, str]:
+    """The options that torchrun is given, by their PET_ variables."""
     words = container.get("command")
     found = (_OF_TORCHRUN.fullmatch(word) for word in words or () if isinstance(word, str))
-    return {f"PET_{match[1].upper()}" for match in found if match}
+    return {f"PET_{match[1].upper()}": f"--{match[1]}" for match in found if match}
 
 
 def _containers(pod: Any) -> Iterator[tuple[Path, Mapping[str, Any]]]:

@@ -13,6 +13,7 @@ from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import COLOSSALAI, SCRIPT, arrives, deepspeed_version
 from podplan.lint.checks._ssh_names import of_the_runtime
 from podplan.lint.checks._training import env, role_called, training
+from podplan.lint.checks.reserved_env import set_by_launcher
 from podplan.lint.subject import Hit, Subject
 
 # What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
@@ -48,7 +49,7 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         return
     wanted = re.compile(params["names"])
     for index, name, _ in env(container.data):
-        if name in known or of_the_runtime(name):
+        if name in known or of_the_runtime(name) or set_by_launcher(job, name):
             continue
         if bool(wanted.fullmatch(name)) is not bool(params.get("others")):
             path = (*container.path, "env", index)
