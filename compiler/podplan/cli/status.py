@@ -88,7 +88,7 @@ def _one(file: str, plans: list[Plan], wanted: str) -> Plan:
     names = [_name(plan) for plan in plans]
     found = [plan for plan, name in zip(plans, names, strict=True) if wanted in ("", name)]
     if not found:
-        raise RequestError(f'{file}: no job "{wanted}"{meant_or_known(wanted, names)}')
+        raise RequestError(f'{file}: there is no job "{wanted}"{meant_or_known(wanted, names)}')
     if len(found) > 1:
         listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
         raise RequestError(
