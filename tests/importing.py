@@ -1,0 +1,43 @@
+"""CRs for tests of the import, and the way there and back."""
+
+from __future__ import annotations
+
+from pathlib import Path as File
+from typing import Any
+
+from podplan.importing import Imported, import_cr
+from podplan.kinds import API_VERSION
+from podplan.kinds.compiling import compile_profile
+from podplan.provenance import Doc
+from podplan.source import Document, read
+
+FIXTURES = File(__file__).parent.parent / "fixtures" / "import"
+GOLDEN = sorted(path.parent for path in FIXTURES.glob("*/cr.yaml"))
+
+
+def document(text: str) -> Document:
+    source = read(text.encode(), "cr.yaml")
+    assert not source.faults
+    return source.documents[0]
+
+
+def imported(text: str) -> Imported:
+    found = document(text)
+    return import_cr(Doc("cr.yaml", found.data, source=found))
+
+
+def compiled(profile: str) -> Any:
+    """The CR of the text of a profile."""
+    found = document(profile)
+    cr, problems = compile_profile(Doc("profile.yaml", found.data, source=found), None)
+    assert problems == []
+    assert cr is not None
+    return cr.data
+
+
+def cr_of(kind: str, spec: Any, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": "job", **metadata}, "spec": spec}
+
+
+def pod(*containers: Any, **spec: Any) -> dict[str, Any]:
+    return {"spec": {"containers": list(containers), **spec}}

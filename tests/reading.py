@@ -1,0 +1,22 @@
+"""Texts as the reader reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from podplan.source import Document, read
+
+
+def one(text: str) -> Document:
+    source = read(text.encode(), "f.yaml")
+    assert [fault for fault in source.faults if fault.rule != "YAML005"] == []
+    assert len(source.documents) == 1
+    return source.documents[0]
+
+
+def faults(text: str) -> list[tuple[str, int, int]]:
+    return [(f.rule, f.span.line, f.span.column) for f in read(text.encode(), "f.yaml").faults]
+
+
+def data(text: str) -> list[Any]:
+    return [document.data for document in read(text.encode(), "f.yaml").documents]

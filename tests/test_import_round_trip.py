@@ -1,0 +1,209 @@
+"""Any spec comes back from the profile that it is imported as."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podplan.importing import as_written_by_people, import_cr
+from podplan.importing.repairing import repaired
+from podplan.kinds import KINDS
+from podplan.kinds._decompile import same
+from tests.importing import compiled, cr_of
+
+NAMES = st.sampled_from(["a", "b", "worker", "launcher", "pytorch", "python", "dshm"])
+WORDS = st.lists(st.sampled_from(["python", "-m", "train.py", "--n", "1", "", "yes"]), max_size=4)
+QUANTITIES = st.sampled_from(["1", 1, 2, 8, "500m", "16Gi", 1.5])
+
+JUNK = st.sampled_from([None, 0, "x", [], {}, True, [None], {"x": None}])
+
+
+def fields(required: dict[str, Any] | None = None, **optional: Any) -> st.SearchStrategy[dict[str, Any]]:
+    """Maps with any of the fields; any value may be junk instead."""
+    return st.fixed_dictionaries(
+        required or {}, optional={name: st.one_of(*[value] * 9, JUNK) for name, value in optional.items()}
+    )
+
+
+REFERENCE = fields({}, name=NAMES, key=st.sampled_from(["k", "a/b"]), optional=st.booleans())
+ENV = fields(
+    {},
+    name=NAMES,
+    value=st.sampled_from(["1", "", "x y"]),
+    valueFrom=fields(
+        {}, secretKeyRef=REFERENCE, configMapKeyRef=REFERENCE, fieldRef=fields({}, fieldPath=NAMES)
+    ),
+)
+RESOURCES = fields(
+    {},
+    limits=st.dictionaries(st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]), QUANTITIES),
+    requests=st.dictionaries(st.sampled_from(["cpu", "memory"]), QUANTITIES),
+)
+MOUNT = fields(
+    {},
+    name=NAMES,
+    mountPath=st.sampled_from(["/a", "/b", "/dev/shm"]),
+    subPath=NAMES,
+    readOnly=st.booleans(),
+    mountPropagation=st.just("None"),
+)
+VOLUME = fields(
+    {},
+    name=NAMES,
+    persistentVolumeClaim=fields({}, claimName=NAMES, readOnly=st.booleans()),
+    emptyDir=fields({}, medium=st.just("Memory"), sizeLimit=QUANTITIES),
+    hostPath=fields({}, path=NAMES, type=NAMES),
+    secret=fields({}, secretName=NAMES, defaultMode=st.just(420)),
+)
+PORT = fields(
+    {},
+    name=NAMES,
+    containerPort=st.sampled_from([80, 81]),
+    protocol=st.sampled_from(["TCP", "UDP"]),
+    hostPort=st.just(80),
+)
+CONTAINER = fields(
+    {},
+    name=NAMES,
+    image=NAMES,
+    command=st.one_of(WORDS, st.just(["python"])),
+    args=WORDS,
+    workingDir=st.just("/w"),
+    env=st.lists(ENV, max_size=3),
+    ports=st.lists(PORT, max_size=2),
+    resources=RESOURCES,
+    volumeMounts=st.lists(MOUNT, max_size=3),
+    securityContext=fields({}, privileged=st.booleans()),
+)
+TEMPLATE = fields(
+    {},
+    metadata=fields({}, labels=st.dictionaries(NAMES, NAMES, max_size=1)),
+    spec=fields(
+        {},
+        containers=st.lists(CONTAINER, max_size=2),
+        volumes=st.lists(VOLUME, max_size=3),
+        restartPolicy=st.just("Never"),
+        tolerations=st.lists(fields({}, key=NAMES), max_size=2),
+    ),
+)
+START = fields({}, type=NAMES, skipInitContainer=st.booleans(), command=WORDS, args=WORDS)
+RUN_MODE = fields(
+    {},
+    debug=fields({}, enabled=st.booleans(), replicaSpecs=st.lists(START, max_size=2)),
+    pause=fields({}, enabled=st.booleans(), resumeSpecs=st.lists(START, max_size=2)),
+)
+SCHEDULER = fields({}, t9kScheduler=fields({}, queue=NAMES, priority=st.integers(0, 100)))
+ELASTIC = fields(
+    {}, enabled=st.booleans(), minReplicas=st.just(1), maxReplicas=st.just(4), expectedReplicas=st.just(2)
+)
+RUN_POLICY = fields(
+    {},
+    activeDeadlineSeconds=st.sampled_from([1, 60, 3600, 0]),
+    backoffLimit=st.integers(0, 3),
+    cleanUpPolicy=st.sampled_from(["None", "All", "none"]),
+    cleanUpWorkers=st.booleans(),
+)
+COUNT = st.integers(0, 3)
+RESTART = fields({}, policy=st.sampled_from(["Never", "ExitCode"]), limit=COUNT)
+STRING_RESTART = st.sampled_from(["Never", "ExitCode", "never"])
+GENERIC_ROLES = st.lists(
+    fields({}, type=NAMES, replicas=COUNT, restartPolicy=RESTART, template=TEMPLATE), max_size=2
+)
+SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "GenericJob": fields(
+        {},
+        replicaSpecs=GENERIC_ROLES,
+        service=fields(
+            {}, ports=st.lists(fields({}, name=NAMES, port=st.sampled_from([80, 81])), max_size=2)
+        ),
+        successRules=st.lists(st.dictionaries(NAMES, st.lists(COUNT, max_size=2), max_size=1), max_size=2),
+        cleanUpPolicy=st.sampled_from(["All", "all"]),
+        scheduler=SCHEDULER,
+        runMode=RUN_MODE,
+    ),
+    "PyTorchTrainingJob": fields(
+        {},
+        replicaSpecs=st.lists(
+            fields(
+                {},
+                type=NAMES,
+                replicas=COUNT,
+                scalingWeight=COUNT,
+                restartPolicy=STRING_RESTART,
+                template=TEMPLATE,
+            ),
+            max_size=3,
+        ),
+        torchrunConfig=fields(
+            {},
+            enabled=st.booleans(),
+            maxRestarts=COUNT,
+            procPerNode=st.sampled_from(["1", "2", "02", "gpu", "xpu", 2]),
+            rdzvBackend=st.just("c10d"),
+            extraOptions=WORDS,
+        ),
+        tensorboardSpec=fields(
+            {}, image=NAMES, logDir=fields({}, pvc=st.lists(fields({}, name=NAMES), max_size=1))
+        ),
+        elastic=ELASTIC,
+        runPolicy=RUN_POLICY,
+        scheduler=SCHEDULER,
+        runMode=RUN_MODE,
+    ),
+    "DeepSpeedJob": fields(
+        {},
+        worker=fields({}, replicas=COUNT, restartPolicy=STRING_RESTART, template=TEMPLATE),
+        config=fields(
+            {},
+            customCommand=NAMES,
+            slotsPerWorker=COUNT,
+            localRank=st.booleans(),
+            autotune=st.sampled_from(["run", "none"]),
+            run=fields({}, python=WORDS, module=WORDS, exec=WORDS),
+            otherArgs=WORDS,
+        ),
+        disableCustomEnv=st.booleans(),
+        elastic=ELASTIC,
+        runPolicy=RUN_POLICY,
+        scheduler=SCHEDULER,
+        runMode=RUN_MODE,
+    ),
+    "ColossalAIJob": fields(
+        {},
+        replicaSpecs=st.lists(
+            fields(
+                {"type": st.sampled_from(["launcher", "worker"])},
+                replicas=COUNT,
+                restartPolicy=RESTART,
+                template=TEMPLATE,
+            ),
+            max_size=2,
+        ),
+        torchConfig=fields({}, procPerWorker=COUNT, script=WORDS, extraArgs=WORDS),
+        ssh=fields({}, authMountPath=st.just("/root/.ssh"), sshdPath=st.just("/usr/sbin/sshd")),
+        runPolicy=RUN_POLICY,
+        scheduler=SCHEDULER,
+        runMode=RUN_MODE,
+    )
+    | fields(
+        {},
+        launcher=CONTAINER,
+        worker=fields(
+            {}, replicas=COUNT, procPerWorker=COUNT, command=WORDS, torchArgs=WORDS, template=TEMPLATE
+        ),
+        runPolicy=RUN_POLICY,
+        runMode=RUN_MODE,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:
+    cr = cr_of(kind, data.draw(SPECS[kind]))
+    text, _ = import_cr(cr)
+    assert same(compiled(text), repaired(as_written_by_people(cr), kind).cr)
