@@ -353,6 +353,21 @@ def test_a_secret_after_odd_line_breaks_is_masked(folder: Path) -> None:
         assert "hunter2" not in run.out
 
 
+@pytest.mark.parametrize(
+    "env",
+    ["{API_KEY: hunter2hunter2, A: 1, A: 2}", "{API_KEY: hunter2hunter2, A: {b: c}}"],
+    ids=("told", "not lowered"),
+)
+@pytest.mark.parametrize("rules", [(), ("--ignore", "PROF107"), ("--select", "YAML,SCHEMA,PROF0")], ids=str)
+def test_a_secret_is_masked_whichever_rules_are_on(folder: Path, env: str, rules: tuple[str, ...]) -> None:
+    (folder / "job.yaml").write_text(f"{PROFILE}  env: {env}\n")
+    for format_ in ("full", "json"):
+        run = podplan("check", *rules, "--format", format_, "job.yaml", cwd=folder)
+        assert '"errors": 0' not in run.out
+        assert "**************" in run.out or format_ == "json"
+        assert "hunter2" not in run.out
+
+
 def test_no_line_of_a_secret_is_shown(folder: Path) -> None:
     secret = (
         "apiVersion: v1\nkind: &k Secret\nmetadata: {name: a}\nstringData: {a: *hunter2, b: !hunter2 x}\n"

@@ -14,7 +14,7 @@ from podplan.limits import BoundExceeded
 from podplan.lint.apply import apply, apply_to_set, apply_to_variants, lacking
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
-from podplan.lint.masking import masked
+from podplan.lint.masking import masked, secrets, secrets_written
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import UNSILENCED
 from podplan.lint.silences import Silences
@@ -80,6 +80,7 @@ class Run:
         self.shared: set[str] = set()  # files that others refer to
         self.unlowered: set[str] = set()
         self.secret: set[str] = set()  # files of which no line is shown
+        self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
         self.given_up: list[str] = []
         self.files: set[str] = set()
         self.rendered: list[tuple[Item, str]] = []  # with the real paths of their sources
@@ -186,7 +187,7 @@ def _result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     run.texts |= {file: run.texts_of_jobs[file] for file in places & run.texts_of_jobs.keys()}
     # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
     shown = {file: text for file, text in run.texts.items() if not _is_secret(file, run)}
-    shown = masked(shown, run.findings)
+    shown = masked(shown, run.secrets)
     everything = run.silences.settled(run.findings, shown, run.reader.source_of)
     if folders is not None:
         everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
@@ -278,6 +279,7 @@ def _fault(source: Source, fault: Fault) -> Finding:
 
 
 def _check_item(item: Item, run: Run) -> Iterator[Finding]:
+    run.secrets += secrets_written(item.doc)
     if item.what == "other":
         run.not_checked[item.reason] += 1
     elif item.what in ("base", "inventory"):
@@ -290,6 +292,7 @@ def _check_item(item: Item, run: Run) -> Iterator[Finding]:
         job = Job(None, (group,), version=run.settings.k8s_version)
         run.jobs.append(job)
         policies = run.silences.ruling(item.doc.name).policies
+        run.secrets += secrets(run.silences.terms.known, job)
         seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
         said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
         yield from run.silences.annotated(item.doc.name, [item.doc], said_of_it)
@@ -359,6 +362,7 @@ def _ruled(plan: Plan, run: Run) -> list[Seen]:
     policies = run.silences.ruling(plan.item.doc.name).policies
     job = Job(plan.cr, plan.groups, plan.profile, plan.inventory, run.settings.k8s_version)
     run.jobs.append(job)
+    run.secrets += secrets(run.silences.terms.known, job)
     for policy in lacking(policies, job):
         run.silences.undecided.add(policy.rule.code)
     return list(apply(policies, job))

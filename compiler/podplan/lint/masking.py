@@ -2,22 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
+from typing import Any
 
-from podplan.findings import Finding, Location
+from podplan.findings import Location
+from podplan.lint.apply import apply
+from podplan.lint.checks._secrets import is_secret
+from podplan.lint.locate import locate
+from podplan.lint.policy import Policy
+from podplan.lint.subject import Job
+from podplan.provenance import Doc, Path
 from podplan.source.places import LINE_BREAK
 
 # The rules whose findings lie on a secret.
 ON_SECRETS = frozenset({"PROF107"})
 
 
-def masked(texts: Mapping[str, str], findings: Iterable[Finding]) -> dict[str, str]:
-    """``texts`` by file, with what findings of ``ON_SECRETS`` lie on replaced, character by character."""
+def secrets(known: Iterable[Policy], job: Job) -> list[Location]:
+    """Where secrets of a job are written, by the rules of ``ON_SECRETS`` among ``known``, on or off."""
+    rules = [policy for policy in known if policy.rule.code in ON_SECRETS]
+    return [locate(seen.doc, seen.problem.path).location for seen in apply(rules, job)]
+
+
+def secrets_written(doc: Doc) -> Iterator[Location]:
+    """Where a document has secrets as it is written: of a job with errors nothing more is known."""
+    for path in _variables(doc.data):
+        yield locate(doc, path).location
+
+
+def _variables(data: Any) -> Iterator[Path]:
+    """The values of variables that look secret: entries with a name and a value, and mappings called env."""
+    nodes: list[tuple[Path, Any]] = [((), data)]
+    while nodes:
+        path, node = nodes.pop()
+        if isinstance(node, list):
+            nodes += [((*path, number), entry) for number, entry in enumerate(node)]
+        elif isinstance(node, dict):
+            name, value = node.get("name"), node.get("value")
+            if isinstance(name, str) and isinstance(value, str) and is_secret(name, value):
+                yield (*path, "value")
+            for key, below in node.items():
+                secret = path and path[-1] == "env" and isinstance(key, str) and isinstance(below, str)
+                if secret and is_secret(key, below):
+                    yield (*path, key)
+                elif isinstance(below, dict | list):
+                    nodes.append(((*path, key), below))
+
+
+def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, str]:
+    """``texts`` by file, with what is at the places of secrets replaced, character by character."""
     places: dict[str, list[Location]] = {}
-    for found in findings:
-        if found.rule in ON_SECRETS:
-            places.setdefault(found.location.file, []).append(found.location)
+    for place in secrets:
+        places.setdefault(place.file, []).append(place)
     return {file: _without(text, places.get(file, ())) for file, text in texts.items()}
 
 
