@@ -130,5 +130,6 @@ def produced(case: Case) -> Produced:
     """The plans of a case that lies in the current folder, as ``podplan lower`` makes them."""
     flags = lower_command.make_context("lower", [case.input, *case.arguments]).params
     paths = flags.pop("paths")
-    flags.pop("fold")
+    for one in ("fold", "compare", "adopt", "format_"):
+        flags.pop(one)
     return produce(paths, frozenset({"profile", "cr"}), **flags)

@@ -12,6 +12,9 @@ from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write
 from podplan.cli.producing import produce
 from podplan.rendering import lowered, lowered_folded, stream
+from podplan.requests import RequestError
+
+WANTED = frozenset({"profile", "cr"})
 
 
 @click.command("lower")
@@ -19,13 +22,29 @@ from podplan.rendering import lowered, lowered_folded, stream
 @input_options
 @lowering_options
 @click.option("--fold", is_flag=True, help="One template per group of equal replicas, for reading.")
-def command(paths: Sequence[str], fold: bool, **flags: Any) -> int:
+@click.option(
+    "--compare", metavar="DUMP", default="", help="Compare with what kubectl get … -o yaml printed."
+)
+@click.option("--adopt", is_flag=True, help="Write the settings for what differs into the configuration.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="Of --compare."
+)
+def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_: str, **flags: Any) -> int:
     """Show the Pods, Services and other objects that the controllers will make of profiles and CRs.
 
     Prints nothing unless everything lowers. Without a uid the names lack the five digits that the controller
     adds. These objects are a prediction for reading: only CRs are for the cluster.
+
+    With --compare one job is compared with the objects that a cluster made of it; what differs is told with
+    the settings that adopt it. DUMP is what kubectl get pods,services,configmaps,podgroups -o yaml printed.
     """
-    made = produce(paths, frozenset({"profile", "cr"}), **flags)
+    if compare:
+        from podplan.cli.comparing import compare as compared
+
+        return compared(produce(paths, WANTED, **flags), (*paths, ".")[0], compare, adopt, format_, flags)
+    if adopt or format_ != "text":
+        raise RequestError("--adopt and --format go with --compare DUMP")
+    made = produce(paths, WANTED, **flags)
     if made.code != CLEAN:
         return made.code
     if not made.plans:

@@ -1,0 +1,122 @@
+"""Which settings would make a prediction come true: tried one by one, kept where less is left to differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from podplan.calibration.differences import Difference
+from podplan.calibration.job import Compared, compared, with_values
+from podplan.calibration.proposals import PROPOSERS
+from podplan.facts.settings import settings, unknown_word
+
+_ROUNDS = 4
+
+
+class Adoption(NamedTuple):
+    """The settings that make differences go, what is left with them, and the settings for each difference.
+
+    ``by`` is by the number of the difference in the comparison without the settings; a difference that is
+    not in there stays.
+    """
+
+    values: Mapping[str, Any]
+    after: Compared
+    by: Mapping[int, tuple[str, ...]]
+
+
+def adoption(before: Compared) -> Adoption:
+    """The settings for what differs in a comparison of all objects."""
+    values = _needed(before, _found(before)) if before.differences else {}
+    after = _with(before, values)
+    left = {_key(difference) for difference in after.differences}
+    without = {id_: _gone(before, after, values, id_) for id_ in values}
+    by = {}
+    for number, difference in enumerate(before.differences):
+        key = _key(difference)
+        if key not in left and _part(difference) not in {_part(one) for one in after.differences}:
+            by[number] = tuple(id_ for id_ in values if key[:3] in without[id_]) or tuple(values)
+    return Adoption(values, after, by)
+
+
+def _found(before: Compared) -> dict[str, Any]:
+    """Values that together leave the least to differ, as far as trying one after the other tells."""
+    values: dict[str, Any] = {}
+    now = _with(before, values, sampled=True)
+    for _ in range(_ROUNDS):
+        cost = now.cost
+        for propose in PROPOSERS:
+            tried: list[tuple[str, Any]] = []
+            for id_, value in propose(now):
+                if (id_, value) in tried or not _is_setting(id_, value) or value == now.fact(id_).value:
+                    continue
+                tried.append((id_, value))
+                value = _laid_over(now, id_, value)
+                then = _with(before, {**values, id_: value}, sampled=True)
+                if then.cost < now.cost:
+                    values[id_], now = value, then
+        if now.cost >= cost or not now.differences:
+            break
+    return values
+
+
+def _laid_over(now: Compared, id_: str, value: Any) -> Any:
+    """A table of labels with the keys that were taken since it was proposed."""
+    if id_.endswith((".labels", ".annotations")):
+        return {**now.fact(id_).value, **value}
+    return value
+
+
+def _needed(before: Compared, values: dict[str, Any]) -> dict[str, Any]:
+    """``values`` without those that nothing is gained by, in the order of their ids."""
+    least = _with(before, values, sampled=True).cost
+    for id_ in list(values):
+        fewer = {key: value for key, value in values.items() if key != id_}
+        if _with(before, fewer, sampled=True).cost <= least:
+            values = fewer
+    return {id_: values[id_] for id_ in sorted(values)}
+
+
+def _gone(before: Compared, after: Compared, values: Mapping[str, Any], id_: str) -> set[tuple[Any, ...]]:
+    """The places that differ again without one of the settings."""
+    fewer = {key: value for key, value in values.items() if key != id_}
+    there = {_key(difference) for difference in after.differences}
+    found = (_key(difference) for difference in _with(before, fewer).differences)
+    return {key[:3] for key in found if key not in there}
+
+
+def _with(before: Compared, values: Mapping[str, Any], *, sampled: bool = False) -> Compared:
+    return compared(before.cr, with_values(before, values), before.real, sampled=sampled)
+
+
+def _key(difference: Difference) -> tuple[Any, ...]:
+    """What tells a difference from others: the real object, the part of it, and what is predicted."""
+    return (*_part(difference), repr(difference.predicted))
+
+
+def _part(difference: Difference) -> tuple[Any, ...]:
+    whole = difference.real_in
+    if whole is None:
+        return (difference.kind, difference.name, ())
+    return (difference.kind, whole["metadata"]["name"], difference.real_path)
+
+
+def _is_setting(id_: str, value: Any) -> bool:
+    """Whether a value may be given to a setting, by its schema."""
+    fact = settings().get(id_)
+    if fact is None or type(value) is not type(fact.value) or unknown_word(fact, value):
+        return False
+    if fact.choices:
+        return value in fact.choices
+    if isinstance(value, str):
+        ends = not str(fact.value).endswith("{index}") or value.endswith("{index}")
+        return ends and bool(value)
+    return True
+
+
+def told(values: Mapping[str, Any]) -> Iterator[str]:
+    """The settings, one a line, as they stand in the configuration."""
+    from podplan.calibration.writing import toml
+
+    for id_, value in values.items():
+        yield f'"{id_}" = {toml(value)}'

@@ -1,0 +1,118 @@
+"""podplan lower --compare: a job against what a cluster made of it, and settings for what differs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podplan.calibration.adopting import adoption
+from podplan.calibration.dump import ASKED, Dump, Object, of_job, read_dump
+from podplan.calibration.folding import folded
+from podplan.calibration.job import compared
+from podplan.calibration.writing import with_settings
+from podplan.cli.exits import CLEAN, FINDINGS, WRONG_REQUEST
+from podplan.cli.output import reason, replace_file, write
+from podplan.cli.producing import Produced
+from podplan.config.files import named, nearest
+from podplan.limits import MAX_FILE_BYTES
+from podplan.provenance import Doc
+from podplan.pruning import pruned
+from podplan.reading.files import in_user_terms, root_of
+from podplan.report import comparison
+from podplan.requests import RequestError
+from podplan.schema import check_cr
+
+_STANDARD_INPUT = "-"
+
+
+def compare(made: Produced, path: str, dump: str, adopt: bool, format_: str, flags: Mapping[str, Any]) -> int:
+    """Print what differs, and write the settings that adopt it where that is asked for.
+
+    Raises RequestError for a dump that cannot be compared, and for a configuration that cannot be written.
+    """
+    if made.code != CLEAN:
+        return WRONG_REQUEST
+    settings = made.request.settings
+    target = _target(path, flags) if adopt else ""
+    file = "standard input" if dump == _STANDARD_INPUT else dump
+    cr, found = _job(made, path, read_dump(_content(dump), file), file)
+    options = settings.options
+    uid = cr.data["metadata"].get("uid") or options.uid
+    if uid and found.uid and uid != found.uid:
+        raise RequestError(
+            f"{file} is of another {cr.data['metadata']['name']}, whose uid is {found.uid}, not {uid}"
+        )
+    options = options._replace(uid=uid or found.uid)
+    before = compared(pruned(cr, check_cr(cr.data, settings.k8s_version).problems), options, found.objects)
+    wanted = adoption(before)
+    notes = [*_notes(found.others), f"not compared: {_left_out(before.options.uid, found.objects)}"]
+    left = len(before.differences) > 0
+    if adopt and wanted.values:
+        _write(target, before.kind, wanted.values)
+        left = bool(wanted.after.differences)
+        count = len(wanted.values)
+        notes.append(f"wrote {count} setting{'' if count == 1 else 's'} into {target}")
+    shown = comparison.as_json if format_ == "json" else comparison.as_text
+    write(shown(folded(before.differences, wanted.by), wanted.values, before.kind, notes))
+    return FINDINGS if left else CLEAN
+
+
+def _job(made: Produced, path: str, objects: list[Object], file: str) -> tuple[Doc, Dump]:
+    """The one job that the dump has objects of, and those."""
+    jobs = [plan.cr for plan in made.plans if plan.cr is not None]
+    if not jobs:
+        raise RequestError(f"{path}: no training job and no profile of one")
+    if any(not job.data["metadata"].get("name") for job in jobs):
+        raise RequestError(f"{path}: the job has no name yet; write the one that it has in the cluster")
+    found = [(job, of_job(objects, job, file)) for job in jobs]
+    there = [(job, dump) for job, dump in found if dump.objects]
+    if len(there) == 1:
+        return there[0]
+    names = ", ".join(f"{job.data['kind']} {job.data['metadata']['name']}" for job, _ in there or found)
+    if there:
+        raise RequestError(f"{file} holds objects of several jobs ({names}); keep those of one")
+    raise RequestError(f"{file} holds nothing of {names}")
+
+
+def _content(dump: str) -> bytes:
+    try:
+        if dump == _STANDARD_INPUT:
+            return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        with open(dump, "rb") as stream:
+            return stream.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise RequestError(f"cannot read {dump}: {reason(error)}; it is to be what {ASKED} prints") from None
+
+
+def _notes(others: Mapping[str, int]) -> list[str]:
+    told = ", ".join(f"{number} {kind}" for kind, number in sorted(others.items()))
+    return [f"of other jobs, and not looked at: {told}"] if told else []
+
+
+def _left_out(uid: str, objects: Sequence[Mapping[str, Any]]) -> str:
+    kinds = ["Secrets", "what the cluster sets itself"]
+    if not any(one["kind"] == "TensorBoard" for one in objects):
+        kinds.insert(1, "TensorBoards, of which there are none here")
+    return ", ".join(kinds if uid else [*kinds, "names with a uid, which nothing tells"])
+
+
+def _target(path: str, flags: Mapping[str, Any]) -> str:
+    """The configuration file to write: the one in force, else a new one at the root."""
+    if flags["isolated"]:
+        raise RequestError("--adopt writes into the configuration, which --isolated leaves out")
+    found = named(flags["config"]) if flags["config"] else nearest(path)
+    return (
+        found.shown if found is not None else in_user_terms(os.path.join(root_of(path), "podplan.toml"), path)
+    )
+
+
+def _write(target: str, kind: str, values: Mapping[str, Any]) -> None:
+    text = ""
+    if os.path.exists(target):
+        with open(target, "rb") as stream:
+            text = stream.read().decode()
+    unix = text.replace("\r\n", "\n")
+    changed = with_settings(unix, target, kind, values)
+    replace_file(os.path.realpath(target), changed if unix == text else changed.replace("\n", "\r\n"))
