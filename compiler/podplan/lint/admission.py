@@ -51,6 +51,8 @@ def why_not(policy: Policy) -> str:
         return "it looks at several jobs, and the API server sees one object at a time"
     if policy.needs:
         return "it needs the inventory, which the API server does not have"
+    if policy.preview:
+        return "it is a preview"
     if isinstance(policy.admission, str):
         return policy.admission
     if policy.evaluator != "cel":

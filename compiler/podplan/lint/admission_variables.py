@@ -45,10 +45,15 @@ _CR = {
     "running": """
         variables.roles.filter(r, !variables.paused && (variables.elastic || r.?replicas.orValue(1) > 0))
     """,
-    "gpu_roles": """
-        variables.running.filter(r, r.?template.?spec.?containers.orValue([r]).exists(c,
+    "gpu_containers": """
+        variables.roles.map(r, r.?template.?spec.?containers.orValue([r]).filter(c,
         ['limits', 'requests'].exists(s, c.?resources[?s].orValue({}).exists(k,
-        k.matches(variables.accelerator) && quantity(string(c.resources[s][k])).asApproximateFloat() >= 1.0))))
+        k.matches(variables.accelerator) && isQuantity(string(c.resources[s][k]))
+        && quantity(string(c.resources[s][k])).asApproximateFloat() >= 1.0))))
+    """,
+    "gpu_roles": """
+        variables.running.filter(r, variables.gpu_containers.exists(l, l.exists(c,
+        c in r.?template.?spec.?containers.orValue([r]))))
     """,
     # The container of each role that trains: the one that the controller looks for by name, else the first.
     "trained": """
@@ -61,6 +66,20 @@ _CR = {
     "training": """
         variables.trained.filter(t, !variables.paused
         && (variables.elastic || t.role.?replicas.orValue(1) > 0))
+    """,
+    # The images of the Pods, with how many Pods have them; a launcher without one has that of the workers.
+    "images": """
+        variables.running.filter(r, r in variables.workers).map(r, {
+        'pods': int(!variables.elastic ? r.?replicas.orValue(1)
+        : variables.roles.size() == 1 ? variables.replicas : 0),
+        'images': (r.?template.?spec.?containers.orValue([])
+        + (variables.debug && object.spec.runMode.debug.?replicaSpecs.orValue([]).exists(e,
+        e.?type.orValue('') == r.?type.orValue('worker') && e.?skipInitContainer.orValue(false)) ? []
+        : r.?template.?spec.?initContainers.orValue([]))).map(c, c.?image.orValue(''))})
+        + (object.kind != 'ColossalAIJob' || variables.paused ? [] : [{'pods': 1, 'images':
+        variables.trained.map(t, t.type == 'launcher' || !variables.trained.exists(l,
+        l.type == 'launcher' && l.container.?image.orValue('') != '')
+        ? t.container.?image.orValue('') : '')}])
     """,
     # What each has in memory at /dev/shm, and the memory limit of its Pod, in bytes; -1 for no limit.
     "shm": """

@@ -13,11 +13,13 @@ from typing import Any
 
 from podplan.cel.rules import Fault, Named, Rules, Validation, Verdict
 from podplan.cel.text import paths_in, variables_in
-from podplan.findings import Path, Problem
+from podplan.findings import Path, Problem, value_at
 from podplan.groups import at_index
+from podplan.kubernetes.shape import mapping
+from podplan.lint.checks._inventory import entry
 from podplan.lint.policy import Policy, PolicyError
 from podplan.lint.selectors import is_selected
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
 
 _LONGEST_EXPRESSION_SHOWN = 100
 _WHICH_ONE = (
@@ -40,7 +42,7 @@ def by_cel(policy: Policy, subject: Subject) -> Iterator[Hit]:
     for whole, part in _examples(subject):
         if not is_selected(policy.body, whole):
             continue
-        verdict = _verdict(policy, rules, whole, part)
+        verdict = _verdict(policy, rules, subject, whole, part)
         faults |= dict.fromkeys(verdict.faults)
         for failure in verdict.failures:
             validation = policy.body["validations"][failure.validation]
@@ -82,10 +84,10 @@ def _examples(subject: Subject) -> Iterator[tuple[Mapping[str, Any], Any]]:
     if group is None or group.replicas == 1 or not group.doc.varies:
         return
     last = at_index(group.doc, group.start + group.replicas - 1)
-    yield last, _at(last, subject.base)
+    yield last, value_at(last, subject.base)
 
 
-def _verdict(policy: Policy, rules: Rules, whole: Mapping[str, Any], part: Any) -> Verdict:
+def _verdict(policy: Policy, rules: Rules, subject: Subject, whole: Mapping[str, Any], part: Any) -> Verdict:
     from podplan.cel.judging import judge
 
     metadata = whole.get("metadata")
@@ -97,7 +99,7 @@ def _verdict(policy: Policy, rules: Rules, whole: Mapping[str, Any], part: Any) 
             "object": part,
             "request": _request(policy, whole, metadata),
             "params": policy.body.get("paramObject", dict(policy.params) or None),
-            "namespaceObject": _namespace(namespace) if isinstance(namespace, str) else None,
+            "namespaceObject": _namespace(namespace, subject.job) if isinstance(namespace, str) else None,
         },
     )
 
@@ -122,9 +124,9 @@ def _request(policy: Policy, whole: Mapping[str, Any], metadata: Mapping[str, An
     }
 
 
-def _namespace(name: str) -> dict[str, Any]:
-    """A namespace of which nothing is known but what every namespace has."""
-    labels = {"kubernetes.io/metadata.name": name}
+def _namespace(name: str, job: Job) -> dict[str, Any]:
+    """A namespace of which nothing is known but what every namespace has, and its labels in the inventory."""
+    labels = {**mapping(entry(job, "namespaces", name), "labels"), "kubernetes.io/metadata.name": name}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
@@ -148,7 +150,8 @@ def _place(body: Mapping[str, Any], index: int, part: Any) -> Path:
         named = [path for path in _fields(body, validation["expression"]) if path not in _WHICH_ONE]
         steps = _common([path for path in named if len(_existing(part, path)) == len(path)] or named)
     found = _existing(part, steps)
-    if "path" not in validation and isinstance(_at(part, found), list) and len(_at(part, found)) == 1:
+    there = value_at(part, found)
+    if "path" not in validation and isinstance(there, list) and len(there) == 1:
         return (*found, 0)  # what is said of all is said of the only one
     return found
 
@@ -165,12 +168,6 @@ def _existing(part: Any, steps: Iterable[str]) -> Path:
             break
         part = part[path[-1]]
     return tuple(path)
-
-
-def _at(part: Any, path: Path) -> Any:
-    for step in path:
-        part = part[step]
-    return part
 
 
 def _fields(body: Mapping[str, Any], expression: str) -> Iterator[tuple[str, ...]]:
