@@ -150,3 +150,15 @@ def moved(problem: Problem, place: Callable[[Path], Path]) -> Problem:
 def pointer(path: Path) -> str:
     """``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """What stands at ``path`` in plain data; None where nothing does."""
+    for step in path:
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and 0 <= step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from podplan.findings import Path, Problem
+from podplan.findings import Change, Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.shape import entries, mapping, text
 
@@ -72,7 +72,9 @@ def _within_limit(name: str, amount: object, limits: dict[str, Any], path: Path)
     elif request is not None and limit is not None and (request != limit if exact else request > limit):
         wanted = "be equal to" if exact else "be at most"
         message = f"request of {name} must {wanted} its limit {limits[name]}, not {amount}"
-        yield Problem("SCHEMA009", message, at, related=(((*path, "limits", name), "the limit"),))
+        equal = Change("make it equal to the limit", "set", at, limits[name])
+        there = ((*path, "limits", name), "the limit")
+        yield Problem("SCHEMA009", message, at, related=(there,), change=equal)
 
 
 def _claims(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from podplan.findings import Finding, Path
+from podplan.findings import Finding, value_at
 from podplan.lint.masking import ON_SECRETS
 from podplan.reading.documents import identity
 from podplan.reading.files import from_root
@@ -60,7 +60,7 @@ def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
     else:
         in_secret = isinstance(found.document, dict) and found.document.get("kind") == "Secret"
         secret = in_secret or found.rule in ON_SECRETS
-        value = "" if secret else _hash(_told(_at(found.document, where.path), found.message))
+        value = "" if secret else _hash(_told(value_at(found.document, where.path), found.message))
     return Entry(
         found.rule,
         tuple(_text(named.get(part)) for part in _OBJECT) if named is not None else None,
@@ -194,15 +194,6 @@ def _told(value: Any, message: str) -> Any:
     Most findings about a mapping say what it lacks; else each change of something else in it made them new.
     """
     return _QUOTED.findall(message) if isinstance(value, dict) else value
-
-
-def _at(data: Any, path: Path) -> Any:
-    for step in path:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def _hash(value: Any) -> str:

@@ -133,14 +133,18 @@ def _one(group: list[tuple[Finding, str | None]], variants: int) -> Finding:
     if variants > 1 and None not in hit:
         first = first._replace(
             instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit)),
-            fix=_for_some(first.fix) if len(hit) < variants else first.fix,
+            fix=_for_some(first) if len(hit) < variants else first.fix,
         )
     return first
 
 
-def _for_some(fix: Fix | None) -> Fix | None:
-    """A fix of what is right in other variants: they have the line too."""
-    return fix and fix._replace(edits=(), refused="the line is for all variants, and only some need it")
+def _for_some(found: Finding) -> Fix | None:
+    """The fix of a finding that other variants do not have: refused where they may need the line as it is."""
+    fix, path = found.fix, found.location.path
+    wrong_anyway = found.rule.startswith(("SCHEMA", "PROF")) or path[:2] == ("spec", "environments")
+    if fix is None or fix.refused or wrong_anyway:
+        return fix
+    return fix._replace(edits=(), refused="the line is for all variants, and only some need it")
 
 
 def _stem(lowered: Lowered) -> tuple[str, str]:

@@ -142,7 +142,7 @@ class Silences:
         found, marks = list(self._faults), Marks(self._used, self._refused)
         for there in self._pages.values():
             for file in {one.location.file for one in there.suppressions}:
-                found += hygiene(there.suppressions, marks, self._on(file, is_whole), self.terms)
+                found += hygiene(there.suppressions, marks, self._on(file, is_whole), self.terms, there.text)
         for one, file in self._annotations.items():
             found += hygiene([one], marks, self._on(file, is_whole), self.terms)
         return [graded for fault in found for graded in self.graded(fault.location.file, [fault])]

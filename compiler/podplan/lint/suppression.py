@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from podplan.findings import Finding, Location
+from podplan.fixing.comments import without_rule
 from podplan.lint.comments import Cover, SuppressionComment, suppressions
 from podplan.lint.directives import ANNOTATION_FORM, FORM, annotation
 from podplan.lint.locate import locate
@@ -36,12 +37,13 @@ class Suppression(NamedTuple):
 
 
 class Page(NamedTuple):
-    """The suppressions in one file, what is wrong with others, and the line and index of each document."""
+    """The suppressions in one file, what is wrong with others, line and index of each document, the text."""
 
     suppressions: tuple[Suppression, ...]
     faults: tuple[Finding, ...]
     documents: tuple[tuple[int, int], ...]
     dated: bool
+    text: str
 
 
 class Marks(NamedTuple):
@@ -64,7 +66,8 @@ def page(source: Source, terms: Terms) -> Page:
         kept += usable
         faults += wrong
     starts = tuple((document.span(()).line, document.index) for document in source.documents) if found else ()
-    return Page(tuple(kept), tuple(faults), starts, any(comment.written.until for comment in found))
+    dated = any(comment.written.until for comment in found)
+    return Page(tuple(kept), tuple(faults), starts, dated, source.text)
 
 
 def annotated(doc: Doc, terms: Terms) -> tuple[list[Suppression], list[Finding]]:
@@ -107,9 +110,12 @@ def silenced(
 
 
 def hygiene(
-    suppressions: Iterable[Suppression], marks: Marks, on: frozenset[str], terms: Terms
+    suppressions: Iterable[Suppression], marks: Marks, on: frozenset[str], terms: Terms, text: str = ""
 ) -> Iterator[Finding]:
-    """What is wrong with suppressions that did nothing, as far as their rules were ``on``."""
+    """What is wrong with suppressions that did nothing, as far as their rules were ``on``.
+
+    ``text`` is that of the file, for those that are comments.
+    """
     for one in suppressions:
         if one in marks.refused:
             code = marks.refused[one]
@@ -121,7 +127,8 @@ def hygiene(
             what = "the comment" if one.cover else "the annotation"
             cure = f"remove {what}" if one.alone else f'remove "{one.rule}" from {what}'
             message = f'"{one.rule}" finds nothing here that could be ignored; {cure}'
-            yield _finding("LINT005", message, one.location)
+            fix = without_rule(text, one.location, one.rule, one.alone) if one.cover else None
+            yield _finding("LINT005", message, one.location)._replace(fix=fix)
 
 
 def _judged(

@@ -12,7 +12,7 @@ from podplan.calibration.writing import toml
 from podplan.findings import pointer
 
 MAX_SHOWN = 200
-MAX_NAMES = 4
+MAX_NAMES = 2
 
 
 def as_text(told: Sequence[Told], values: Mapping[str, Any], kind: str, notes: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from podplan.findings import pointer
+from podplan.findings import pointer, value_at
 from podplan.groups import CONFIGURED
 from podplan.provenance import Doc, Origin, Path, Place, Step, trace
 from podplan.selecting import show
@@ -36,8 +36,8 @@ def _says_nothing(step: Step, after: Step) -> bool:
     """Whether a step only hands on what stands at the same path of the next one."""
     if step.origin is None or _notes(step.origin) or step.path != after.path:
         return False
-    value = _at(step.doc.data, step.path)
-    return isinstance(value, dict | list) or value == _at(after.doc.data, after.path)
+    value = value_at(step.doc.data, step.path)
+    return isinstance(value, dict | list) or value == value_at(after.doc.data, after.path)
 
 
 def as_json(doc: Doc, path: Path) -> str:
@@ -56,7 +56,7 @@ def _where(doc: Doc, path: Path) -> str:
 
 
 def _value(doc: Doc, path: Path, limit: int = MAX_SHOWN) -> str:
-    value = _at(doc.data, path)
+    value = value_at(doc.data, path)
     if _is_secret(doc, path):
         return MASKED
     text = json.dumps(value, ensure_ascii=False)
@@ -73,15 +73,6 @@ def _is_secret(doc: Doc, path: Path) -> bool:
     if not isinstance(doc.data, dict) or doc.data.get("kind") != "Secret":
         return False
     return not path or path[0] in ("data", "stringData", "metadata")
-
-
-def _at(data: Any, path: Path) -> Any:
-    for step in path:
-        try:
-            data = data[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return data
 
 
 def _notes(origin: Origin) -> list[str]:
@@ -117,7 +108,7 @@ def _step(step: Step) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "document": doc.source.file if doc.source is not None else doc.name,
         "path": pointer(path),
-        "value": None if _is_secret(doc, path) else _at(doc.data, path),
+        "value": None if _is_secret(doc, path) else value_at(doc.data, path),
     }
     if doc.source is not None:
         span = doc.source.span(path)
@@ -144,5 +135,5 @@ def _places(places: Sequence[Place]) -> list[dict[str, Any]]:
         if end.doc.source is not None:
             span = end.doc.source.span(end.path)
             where |= {"line": span.line, "column": span.column}
-        found.append(where | {"value": None if _is_secret(*place) else _at(place.doc.data, place.path)})
+        found.append(where | {"value": None if _is_secret(*place) else value_at(place.doc.data, place.path)})
     return found

@@ -69,15 +69,3 @@ def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
             yield from leaves(entry, (*path, number))
     else:
         yield path, value
-
-
-def value_at(data: Any, path: Path) -> Any:
-    """What stands at a path; None for nothing."""
-    for step in path:
-        if isinstance(data, dict):
-            data = data.get(step)
-        elif isinstance(data, list) and isinstance(step, int) and 0 <= step < len(data):
-            data = data[step]
-        else:
-            return None
-    return data

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+from podplan.findings import value_at
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Hit, Subject
 
@@ -15,7 +16,7 @@ def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:
     """One hit for each place that the schema refuses; ``value`` is what stands there."""
     for error in _validator(json.dumps(policy.body, sort_keys=True)).iter_errors(subject.data):
         path = tuple(error.instance_path)
-        yield Hit(path, {"value": _short(_at(subject.data, path))})
+        yield Hit(path, {"value": _short(value_at(subject.data, path))})
 
 
 @cache
@@ -23,12 +24,6 @@ def _validator(text: str) -> Any:
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator(json.loads(text))
-
-
-def _at(value: Any, path: tuple[str | int, ...]) -> Any:
-    for step in path:
-        value = value[step]
-    return value
 
 
 def _short(value: Any) -> str:

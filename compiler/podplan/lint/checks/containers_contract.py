@@ -81,7 +81,9 @@ def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
                 kind, "colossalai run" if role.type == "launcher" else "sshd"
             )
             script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
-            yield Hit((*chosen.path, field), {"field": field, "by": by, "script": script}, on_key=True)
+            where = (*chosen.path, field)
+            values = {"field": field, "by": by, "script": script}
+            yield Hit(where, values, on_key=True, change=("remove", where, None))
 
 
 def _is_python(words: Any) -> bool:

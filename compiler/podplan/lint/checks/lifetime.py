@@ -102,7 +102,9 @@ def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
         related = [(subject.doc, (*ELASTIC, "expectedReplicas"), "what counts instead")]
         field = _called(subject, "expectedReplicas")
         values = {"written": number, "expected": expected, "field": field}
-        yield Hit((*counted[0].path, "replicas"), values, related=related)
+        where = (*counted[0].path, "replicas")
+        change = ("set", where, expected) if len(counted) == 1 else None
+        yield Hit(where, values, related=related, change=change)
 
 
 def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

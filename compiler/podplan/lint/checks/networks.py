@@ -9,7 +9,7 @@ from typing import Any
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._inventory import entry, section
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, spec_of
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, spec_of, strangers
 from podplan.lint.checks._resources import place as place_of
 from podplan.lint.checks._resources import resources
 from podplan.lint.checks._words import options, options_in
@@ -34,11 +34,16 @@ def host_network_ports(subject: Subject, _params: Mapping[str, Any]) -> Iterator
         return
     if kind_of(job) in SSH_KINDS:
         why = "the sshd of each Pod wants port 22, which the sshd of the node has"
-    elif pods(job) > 1 and not _apart(spec):
+    elif pods(job) > 1 and not _apart(spec) and (not strangers(job) or _has_ports(spec)):
         why = f"two of the {pods(job)} Pods on one node want the same ports, the one of the rendezvous first"
     else:
         return
     yield Hit(("spec", "hostNetwork"), {"why": why, "pods": pods(job)})
+
+
+def _has_ports(spec: Mapping[str, Any]) -> bool:
+    """Whether a container of a Pod says that it listens on a port."""
+    return any(container.get("ports") for _, container in entries(spec, "containers"))
 
 
 def _apart(spec: Mapping[str, Any]) -> bool:

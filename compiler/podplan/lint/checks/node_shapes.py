@@ -19,12 +19,12 @@ def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
     """A Pod that asks for more of something than the largest node that may run it has.
 
     Values: ``resource``, ``needs``, ``most``, ``node``. What no node of the inventory has is left to
-    unknown-device.
+    unknown-device, and Pods that the nodes with their devices keep away to no-node-admits.
     """
     group, job = subject.group, subject.job
     if group is None:
         return
-    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
+    allowed = _with_devices(job, group)
     for resource in resources(group):
         known = [
             (amount, name) for name in allowed if (amount := allocatable(job, name, resource)) is not None
@@ -39,6 +39,13 @@ def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
                 "node": node,
             }
             yield Hit(at, values, related=_node(job, node, resource), by_choice=True)
+
+
+def _with_devices(job: Job, group: Group) -> list[str]:
+    """The node groups that a Pod may run on and that have its devices, as far as the inventory says."""
+    devices = [resource for resource in resources(group) if "/" in resource]
+    allowed, _ = eligible(job, mapping(group.doc.data, "spec"))
+    return [name for name in allowed if all(allocatable(job, name, device) != 0 for device in devices)]
 
 
 def no_node_admits(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from podplan.findings import Path
+from podplan.findings import Path, value_at
 from podplan.kubernetes.shape import entries, mapping
-from podplan.lint.checks._profile_files import documents, leaves, value_at
+from podplan.lint.checks._profile_files import documents, leaves
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc, Place, trace
 
@@ -53,7 +53,7 @@ def equals_inherited(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         for over, base in _equal(doc):
             related = [(base.doc, base.path, "the same stands here already")]
             field = ".".join(str(step) for step in over.path if step != "spec")
-            yield Hit(over.path, {"field": field}, related, doc=over.doc)
+            yield Hit(over.path, {"field": field}, related, doc=over.doc, change=("remove", over.path, None))
 
 
 @lru_cache(maxsize=64)

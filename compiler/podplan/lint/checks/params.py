@@ -23,7 +23,8 @@ def unused_param(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         read |= params_read(doc) if doc.source is not None and isinstance(doc.data, dict) else set()
     for name in declared:
         if ALL not in read and name not in read:
-            yield Hit(("spec", "params", name), {"name": name}, on_key=True, doc=own)
+            where = ("spec", "params", name)
+            yield Hit(where, {"name": name}, on_key=True, doc=own, change=("remove", where, None))
 
 
 def value_equals_default(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -34,7 +35,8 @@ def value_equals_default(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
         declared = mapping(params, name)
         if "default" in declared and _same(declared["default"], value):
             default = (own, ("spec", "params", name, "default"), "the default")
-            yield Hit(path, {"name": name, "environment": environment}, [default], doc=own)
+            values = {"name": name, "environment": environment}
+            yield Hit(path, values, [default], doc=own, change=("remove", path, None))
 
 
 def value_shadowed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

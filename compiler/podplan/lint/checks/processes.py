@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from podplan.findings import Path
+from podplan.findings import Path, value_at
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping
 from podplan.launchers.accelerate import Accelerate
@@ -49,7 +49,16 @@ def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             "gpus": count.gpus,
             "idle": f"{idle} of its {count.gpus} GPUs {'has' if idle == 1 else 'have'}",
         }
-        yield _hit(subject, count, values)
+        change = _all_gpus(subject, count)
+        yield _hit(subject, count, values)._replace(change=change)
+
+
+def _all_gpus(subject: Subject, count: Count) -> tuple[str, Path, Any] | None:
+    """As many processes as GPUs, in the type that the number has now: procPerNode is a string."""
+    if count.cr_path is None:
+        return None
+    now = value_at(subject.data, count.cr_path)
+    return "set", count.cr_path, str(count.gpus) if isinstance(now, str) else count.gpus
 
 
 def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

@@ -45,7 +45,7 @@ def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
                 index, given = ours[name]
                 if _differs(group, (*path, "env", index, "value"), given, entry["value"]):
                     values = {"name": name, "value": given.get("value"), "written": entry["value"]}
-                    yield Hit((*where, "value"), values)
+                    yield Hit((*where, "value"), values, change=("remove", where, None))
 
 
 def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -66,9 +66,12 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             if _set_by_controller(group, path) or not isinstance(entry.get("value"), str):
                 continue
             if _BY_LAUNCHER[launcher].fullmatch(name):
-                yield Hit(path, {"name": name, "why": f"{launcher} sets it for each process"})
+                why = f"{launcher} sets it for each process"
             elif name in options:
-                yield Hit(path, {"name": name, "why": f"{launcher} is given {options[name]}"})
+                why = f"{launcher} is given {options[name]}"
+            else:
+                continue
+            yield Hit(path, {"name": name, "why": why}, change=("remove", path, None))
 
 
 def set_by_launcher(job: Job, name: str) -> bool:

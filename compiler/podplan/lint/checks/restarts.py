@@ -58,7 +58,7 @@ def template_restart_policy(subject: Subject, _params: Mapping[str, Any]) -> Ite
         if isinstance(policy, str) and policy != "Never":
             at: Path = (*role.path, "template", "spec", "restartPolicy")
             instead = INSTEAD.get(kind, "").replace("POLICY", policy)
-            yield Hit(at, {"policy": policy, "kind": kind, "instead": instead})
+            yield Hit(at, {"policy": policy, "kind": kind, "instead": instead}, change=("remove", at, None))
 
 
 def colossalai_restart(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -66,7 +66,8 @@ def colossalai_restart(subject: Subject, _params: Mapping[str, Any]) -> Iterator
     for role in roles(subject.job):
         policy = mapping(role.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:
-            yield Hit((*role.path, "restartPolicy"), {"type": role.type})
+            where: Path = (*role.path, "restartPolicy")
+            yield Hit(where, {"type": role.type}, change=("remove", where, None))
 
 
 def torchrun_never(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

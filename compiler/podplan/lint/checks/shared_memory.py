@@ -66,7 +66,9 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     else:
         at, has = path, "the 64Mi of the container runtime"
         has += f"; the volume there is mounted in {shown_list(others)} only" if others else ""
-    yield Hit(at, {"name": text(container, "name"), "why": why or "trains", "has": has})
+    change = ("set", (*at, "medium"), "Memory") if mounted is not None else None
+    values = {"name": text(container, "name"), "why": why or "trains", "has": has}
+    yield Hit(at, values, change=change)
 
 
 def _gpus_elsewhere(group: Group, container: Mapping[str, Any]) -> bool:

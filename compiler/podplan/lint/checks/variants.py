@@ -33,7 +33,8 @@ def unused_base(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for number, closure in left.items():
         if not any(_gives_more(files[file], read) for file in closure if file in files):
             base = {"base": references[number]}
-            yield Hit(("spec", "extends", number), base, doc=own)
+            where = ("spec", "extends", number)
+            yield Hit(where, base, doc=own, change=("remove", where, None))
 
 
 def _read_files(subject: Subject) -> list[Doc]:
