@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
 from typing import Any
 
 import pytest
+import yaml
 
+from podplan.cel.judging import judge
+from podplan.cel.rules import Rules, Validation
 from podplan.emit import emit
+from podplan.findings import Severity
+from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.catalogue import ours, whole
 from podplan.lint.organisation import organisation
 from podplan.lint.policy import Policy
@@ -43,12 +52,6 @@ def of_a_job(example: dict[str, Any]) -> dict[str, Any]:
     return {**example, "object": {**thing, "metadata": {**metadata, "labels": labels}}}
 
 
-def variants(code: str) -> list[dict[str, Any]]:
-    """The examples of a policy, the bad ones mended too."""
-    bad = [one for one in EXAMPLES[code] if "mended" in one]
-    return [of_a_job(one) for one in (*EXAMPLES[code], *map(mended, bad))]
-
-
 def fired(example: dict[str, Any], policies: list[Policy]) -> set[str]:
     found = {one.rule for one in findings(example, policies)}
     assert not {one for one in found if one.startswith("POLICY")}
@@ -65,14 +68,132 @@ def test_the_twin_refuses_the_bad_examples_and_no_others(code: str, twins: dict[
 
 
 @pytest.mark.parametrize("code", EXAMPLES)
-def test_the_twins_say_of_every_example_what_the_rules_say(code: str, twins: dict[str, Policy]) -> None:
-    for example in variants(code):
+def test_the_twins_say_of_other_examples_what_the_rules_say(code: str, twins: dict[str, Policy]) -> None:
+    for example in map(of_a_job, EXAMPLES[code][:1]):
         by_rule = fired(example, [RULES[one] for one in EXPORTED])
         by_twin = fired(example, list(twins.values()))
         assert by_twin == {twins[one].rule.code for one in by_rule}, example["name"]
 
 
+def objects(kind: str, version: str = DEFAULT_VERSION) -> dict[str, Any]:
+    """The exported objects of a kind, by the code of their rule."""
+    found = export_vap(ours(), version)
+    return {one["metadata"]["name"][8:].upper(): one for one in found if one["kind"] == kind}
+
+
+def test_the_command_writes_the_policies_with_their_bindings() -> None:
+    written = list(yaml.safe_load_all(podplan("rules", "--export", "vap").out))
+    assert written == export_vap(ours())
+    assert list(objects("ValidatingAdmissionPolicy")) == EXPORTED
+    assert list(objects("ValidatingAdmissionPolicyBinding")) == EXPORTED
+
+
 def test_every_policy_is_exported_or_says_why_not() -> None:
-    names = [one["metadata"]["name"] for one in export_vap(ours())]
-    assert names == [f"podplan-{code.lower()}" for code in EXPORTED for _ in range(2)]
-    assert podplan("rules", "--export", "vap").out.count("kind: ValidatingAdmissionPolicy\n") == len(EXPORTED)
+    said = reasons(ours())
+    assert [code for code, reason in said.items() if reason == "it is not written in CEL"] == []
+    listed = {row["code"]: row for row in json.loads(podplan("rules", "--format", "json").out)["rules"]}
+    assert {code: listed[code]["notExported"] or "" for code in said} == said
+    assert [code for code, row in listed.items() if row["exported"]] == EXPORTED
+    lines = {line[:10].strip(): line[10] for line in podplan("rules").out.splitlines()}
+    assert [code for code, mark in lines.items() if mark == "*"] == EXPORTED
+
+
+def test_what_is_done_follows_the_severity() -> None:
+    bindings, policies = objects("ValidatingAdmissionPolicyBinding"), objects("ValidatingAdmissionPolicy")
+    actions = {Severity.ERROR: ["Deny"], Severity.WARNING: ["Warn"], Severity.INFO: ["Audit"]}
+    for code in EXPORTED:
+        severity = RULES[code].rule.severity
+        assert bindings[code]["spec"]["validationActions"] == actions[severity]
+        failing = "Fail" if severity is Severity.ERROR else "Ignore"
+        assert policies[code]["spec"]["failurePolicy"] == failing
+
+
+def test_a_policy_is_about_the_resources_of_its_rule_alone() -> None:
+    policies = objects("ValidatingAdmissionPolicy")
+    rules = {code: one["spec"]["matchConstraints"]["resourceRules"] for code, one in policies.items()}
+    assert [rule["resources"] for rule in rules["LIFE002"]] == [["pytorchtrainingjobs", "deepspeedjobs"]]
+    assert [rule["resources"] for rule in rules["SEC002"]] == [["pods", "pods/ephemeralcontainers"]]
+    assert [rule["resources"] for rule in rules["RES004"]] == [["pods"]]
+    assert all(rule["operations"] == ["CREATE", "UPDATE"] for listed in rules.values() for rule in listed)
+
+
+def conditions_of(code: str, **bindings: Any) -> bool:
+    """Whether the match conditions of an exported policy let an object through to its validations."""
+    spec = objects("ValidatingAdmissionPolicy")[code]["spec"]
+    asked = Rules(tuple(Validation(one["expression"]) for one in spec["matchConditions"]))
+    verdict = judge(asked, bindings)
+    assert not verdict.faults
+    return not verdict.failures
+
+
+POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "train"}]}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "looked_at"),
+    [
+        ({"name": "train", "labels": {OWNER: "DeepSpeedJob"}}, True),
+        ({"name": "train", "labels": {OWNER: "Notebook"}}, False),
+        ({"name": "train", "ownerReferences": [{"apiVersion": "batch.tensorstack.dev/v1beta1"}]}, True),
+        ({"name": "train", "ownerReferences": [{"apiVersion": "batch/v1"}]}, False),
+        ({"name": "train"}, False),
+    ],
+)
+def test_only_pods_of_jobs_are_looked_at(metadata: dict[str, Any], looked_at: bool) -> None:
+    assert conditions_of("SEC002", object={**POD, "metadata": metadata}) is looked_at
+
+
+def test_an_update_that_leaves_the_spec_alone_is_let_through() -> None:
+    before = {**POD, "metadata": {"name": "train", "labels": {OWNER: "GenericJob"}}}
+    after = {**before, "metadata": {**before["metadata"], "finalizers": []}}
+    assert conditions_of("SEC002", object=before)
+    assert not conditions_of("SEC002", object=after, oldObject=before)
+    changed = {**after, "spec": {**POD["spec"], "hostNetwork": True}}
+    assert conditions_of("SEC002", object=changed, oldObject=before)
+
+
+def test_the_version_of_the_cluster_decides() -> None:
+    older, newer = (objects("ValidatingAdmissionPolicy", version) for version in ("1.30", "1.36"))
+    assert set(newer) - set(older) == {"SEC006", "SEC019"}
+    sysctls = [one["SEC011"]["spec"]["validations"][0]["expression"] for one in (older, newer)]
+    assert ["tcp_rmem" in text for text in sysctls] == [False, True]
+    assert podplan("rules", "--export", "vap", "--k8s-version", "1.30").out == emit(
+        export_vap(ours(), "1.30")
+    )
+    refused = podplan("rules", "--k8s-version", "1.99")
+    assert (refused.code, refused.err) == (
+        2,
+        "podplan: Kubernetes 1.99 is not known; there are 1.24 to 1.37\n",
+    )
+
+
+def test_what_the_api_server_has_room_for() -> None:
+    for code, policy in objects("ValidatingAdmissionPolicy").items():
+        spec = policy["spec"]
+        for one in (*spec["validations"], *spec.get("variables", ()), *spec["matchConditions"]):
+            assert len(one["expression"]) < 1500, code
+        for one in spec["validations"]:
+            assert "\n" not in one["message"], code
+            assert "{" not in one["message"], code
+
+
+KUBECTL = shutil.which("kubectl")
+
+# .ci/run installs kubectl and demands it: there, a missing one is a failure and not one test less.
+if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
+
+    def test_kubectl_reads_the_export() -> None:
+        done = subprocess.run(
+            [str(KUBECTL), "label", "--local", "--dry-run=client", "-f", "-", "zz=1", "-o", "json"],
+            input=emit(export_vap(ours())),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        decoder, found, rest = json.JSONDecoder(), [], done.stdout.lstrip()
+        while rest:
+            one, end = decoder.raw_decode(rest)
+            found.append(one)
+            rest = rest[end:].lstrip()
+        assert [one["metadata"].pop("labels") for one in found] == [{"zz": "1"}] * len(found)
+        assert found == export_vap(ours())
