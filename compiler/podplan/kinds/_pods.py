@@ -59,6 +59,16 @@ def pods(
     return [group(tree, role.type, start, count)._replace(training=trains)]
 
 
+def with_master(job: Job, role: Role, master: Tree, others: Tree, *, trains: int) -> list[Group]:
+    """The Pods of a role of which the first is the master: a group of its own, for its label."""
+    labels = replica_labels(job, role)
+    first = {**labels, "job-role": at((facts.MASTER_LABEL, role.where), "master")}
+    return [
+        *pods(job, role, master, labels=first, replicas=min(1, role.replicas), trains=trains),
+        *pods(job, role, others, labels=labels, start=1, replicas=role.replicas - 1, trains=trains),
+    ]
+
+
 def replica_name(job: Job, role: Role, fact: Fact = facts.POD_NAME) -> Indexed:
     """``<base>-<type>-<index>``, or what ``fact`` is configured to be; it always has the index."""
     name = filled(job.options.fact(fact).value, naming(job, role.type, index=INDEX))
@@ -80,10 +90,6 @@ def replica_labels(job: Job, role: Role, fact: Fact = facts.REPLICA_LABELS) -> T
         "replica-index": at((fact, role.where), Indexed((REPLICA_INDEX,))),
         **scheduler_labels(job, role.type),
     }
-
-
-def master_label(role: Role) -> Tree:
-    return {"job-role": at((facts.MASTER_LABEL, role.where), "master")}
 
 
 def pod_spec(
@@ -118,9 +124,15 @@ def pod_spec(
     return pod_in_order(tree)
 
 
-def training_index(containers: list[Cursor], preferred: str) -> int:
-    """The index of the container called ``preferred``, else 0."""
+def training_index(job: Job, role: Role, fact: Fact) -> int:
+    """The index of the training container: the one that is called as ``fact`` says, else the first."""
+    containers, preferred = role.template.get("spec", "containers").entries(), job.options.fact(fact).value
     return next((i for i, c in enumerate(containers) if c.get("name").value == preferred), 0)
+
+
+def training_container(job: Job, role: Role, fact: Fact) -> Cursor:
+    """The training container as the template has it."""
+    return role.template.get("spec", "containers").get(training_index(job, role, fact))
 
 
 def each_container(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from podplan import facts
 from podplan.groups import Group, Options
 from podplan.kinds import _ssh
-from podplan.kinds._job import Job, Role, configured, job, launch, paused
+from podplan.kinds._children import Tree
+from podplan.kinds._job import Job, Launch, Role, configured, job, launch, paused
 from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import (
     each_container,
@@ -13,6 +16,7 @@ from podplan.kinds._pods import (
     pod_spec,
     pods,
     replica_labels,
+    training_container,
     training_index,
     why_named,
 )
@@ -56,7 +60,7 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
         *_ssh.keys_mounts(colossal, keys_at),
         _ssh.file_mount(colossal, facts.SSH_HOSTFILE_KEY, facts.COLOSSALAI_HOSTFILE_PATH),
     ]
-    worker = _training_container(colossal, training.workers)
+    worker = training_container(colossal, training.workers, facts.COLOSSALAI_TRAINING_CONTAINER)
     own = launcher_container(colossal, training, worker, mounts)
     # A launcher that nobody wrote lacks what the worker lacks.
     place = training.place if training.place.exists or "image" in own else worker
@@ -64,21 +68,13 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
     made = at((place, chosen), launched(own, launching))
     containers: list[Cursor | Marked] = [*role.template.get("spec", "containers").entries()]
     containers[training.position : training.position + 1] = [made]
-    spec = pod_spec(
+    called = colossal.options.fact(facts.COLOSSALAI_LAUNCHER)
+    return _pods(
         colossal,
         role,
         containers,
         launching,
-        never=facts.RESTART_NEVER_ASSUMED,
         volumes=_ssh.volumes(colossal, keys_at, files=True),
-    )
-    labels = replica_labels(colossal, role, facts.COLOSSALAI_LABELS)
-    called = colossal.options.fact(facts.COLOSSALAI_LAUNCHER)
-    return pods(
-        colossal,
-        role,
-        spec,
-        labels=labels,
         name=str(filled(called.value, naming(colossal, role.type))),
         why=why_named(colossal, called),
         trains=training.position,
@@ -96,28 +92,30 @@ def _workers(colossal: Job, role: Role) -> list[Group]:
         return launched(_ssh.with_command(colossal, container, command, mounts), launching)
 
     chosen = configured(colossal, facts.COLOSSALAI_TRAINING_CONTAINER)
-    containers = each_container(role, _training_index(colossal, role), trained, chosen=chosen)
-    spec = pod_spec(
-        colossal,
-        role,
-        containers,
-        launching,
-        never=facts.RESTART_NEVER_ASSUMED,
-        volumes=_ssh.volumes(colossal, keys_at, files=False),
-        more=subdomain(colossal, role),
-    )
+    trains = training_index(colossal, role, facts.COLOSSALAI_TRAINING_CONTAINER)
+    containers = each_container(role, trains, trained, chosen=chosen)
+    volumes, more = _ssh.volumes(colossal, keys_at, files=False), subdomain(colossal, role)
+    return _pods(colossal, role, containers, launching, volumes=volumes, more=more, trains=trains)
+
+
+def _pods(
+    colossal: Job,
+    role: Role,
+    containers: list[Any],
+    launching: Launch,
+    *,
+    volumes: list[Any],
+    trains: int,
+    more: Tree | None = None,
+    name: str | None = None,
+    why: tuple[Why, ...] | None = None,
+) -> list[Group]:
+    """The Pods of a role, launcher or worker, around its containers; see ``pod_spec`` and ``pods``."""
+    never = facts.RESTART_NEVER_ASSUMED
+    spec = pod_spec(colossal, role, containers, launching, never=never, volumes=volumes, more=more)
     labels = replica_labels(colossal, role, facts.COLOSSALAI_LABELS)
-    return pods(colossal, role, spec, labels=labels, trains=_training_index(colossal, role))
+    return pods(colossal, role, spec, labels=labels, name=name, why=why, trains=trains)
 
 
 def _keys_at(colossal: Job) -> Cursor | Marked:
     return _ssh.setting(colossal, facts.SSH_MOUNT_PATH, colossal.spec.get("ssh", "authMountPath"))
-
-
-def _training_index(colossal: Job, role: Role) -> int:
-    preferred = str(colossal.options.fact(facts.COLOSSALAI_TRAINING_CONTAINER).value)
-    return training_index(role.template.get("spec", "containers").entries(), preferred)
-
-
-def _training_container(colossal: Job, role: Role) -> Cursor:
-    return role.template.get("spec", "containers").get(_training_index(colossal, role))

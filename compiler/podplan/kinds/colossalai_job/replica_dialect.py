@@ -19,8 +19,7 @@ def read(job: Job) -> Training:
     launcher = next((role for role in roles if role.type == "launcher"), _unwritten(job, "launcher", 1))
     workers = next((role for role in roles if role.type == "worker"), _unwritten(job, "worker", 0))
     containers = launcher.template.get("spec", "containers")
-    preferred = str(job.options.fact(facts.COLOSSALAI_LAUNCHER_CONTAINER).value)
-    position = training_index(containers.entries(), preferred)
+    position = training_index(job, launcher, facts.COLOSSALAI_LAUNCHER_CONTAINER)
     config = job.spec.get("torchConfig")
     return Training(
         workers=workers,

@@ -10,11 +10,10 @@ from podplan.kinds._job import Job, Role, configured, job, launch, paused, role
 from podplan.kinds._pods import (
     each_container,
     launched,
-    master_label,
     pod_spec,
-    pods,
-    replica_labels,
+    training_container,
     training_index,
+    with_master,
 )
 from podplan.kinds._scheduling import members, pod_groups
 from podplan.kinds._services import discovery, subdomain
@@ -31,7 +30,8 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     one = training.options.fact(facts.DEEPSPEED_SLOTS)
     number, given = (slots.value, (slots,)) if slots.exists else (one.value, (slots, one))
     files = _ssh.hostfile(training, workers, facts.DEEPSPEED_HOSTFILE_LINE, number, *given)
-    files |= env_file.env_file(training, _training_container(training, workers))
+    training_one = training_container(training, workers, facts.DEEPSPEED_TRAINING_CONTAINER)
+    files |= env_file.env_file(training, training_one)
     lasting = [
         _ssh.secret(training),
         _ssh.config_map(training, files),
@@ -56,34 +56,11 @@ def _workers(training: Job) -> Role:
     return workers._replace(replicas=expected.value, counted=(expected, facts.ELASTIC_REPLICAS))
 
 
-def _training_container(training: Job, workers: Role) -> Cursor:
-    containers = workers.template.get("spec", "containers")
-    return containers.get(_training_index(training, workers))
-
-
-def _training_index(training: Job, workers: Role) -> int:
-    preferred = str(training.options.fact(facts.DEEPSPEED_TRAINING_CONTAINER).value)
-    return training_index(workers.template.get("spec", "containers").entries(), preferred)
-
-
 def _pods(training: Job, workers: Role, files: Tree) -> list[Group]:
     """Worker-0, and the others as a group of their own: they run only sshd."""
-    labels = replica_labels(training, workers)
-    trains = _training_index(training, workers)
+    trains = training_index(training, workers, facts.DEEPSPEED_TRAINING_CONTAINER)
     first, others = (_spec(training, workers, files, leads) for leads in (True, False))
-    return [
-        *pods(
-            training,
-            workers,
-            first,
-            labels={**labels, **master_label(workers)},
-            replicas=min(1, workers.replicas),
-            trains=trains,
-        ),
-        *pods(
-            training, workers, others, labels=labels, start=1, replicas=workers.replicas - 1, trains=trains
-        ),
-    ]
+    return with_master(training, workers, first, others, trains=trains)
 
 
 def _spec(training: Job, workers: Role, files: Tree, leads: bool) -> Tree:
@@ -104,7 +81,8 @@ def _spec(training: Job, workers: Role, files: Tree, leads: bool) -> Tree:
         return launched(_ssh.with_command(training, container, starts, mounts), launching)
 
     chosen = configured(training, facts.DEEPSPEED_TRAINING_CONTAINER)
-    containers = each_container(workers, _training_index(training, workers), trained, chosen=chosen)
+    trains = training_index(training, workers, facts.DEEPSPEED_TRAINING_CONTAINER)
+    containers = each_container(workers, trains, trained, chosen=chosen)
     added = _ssh.volumes(training, keys_at, files=True)
     more = subdomain(training, workers)
     return pod_spec(training, workers, containers, launching, volumes=added, more=more)

@@ -11,11 +11,11 @@ from podplan.kinds._job import Job, Role, configured, job, launch, paused, repli
 from podplan.kinds._pods import (
     each_container,
     launched,
-    master_label,
     pod_spec,
     pods,
     replica_labels,
     training_index,
+    with_master,
 )
 from podplan.kinds._scheduling import members, pod_groups
 from podplan.kinds._services import discovery, subdomain
@@ -51,21 +51,11 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
 
 def _pods(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Group]:
     """The Pods of one role; the replica of rank 0 is a group of its own, for its label."""
-    labels = replica_labels(training, role)
     spec = _spec(training, meeting, role, first_rank)
-    trains = _training_index(training, role)
-    if first_rank > 0:
-        return pods(training, role, spec, labels=labels, trains=trains)
-    first = {**labels, **master_label(role)}
-    return [
-        *pods(training, role, spec, labels=first, replicas=min(1, role.replicas), trains=trains),
-        *pods(training, role, spec, labels=labels, start=1, replicas=role.replicas - 1, trains=trains),
-    ]
-
-
-def _training_index(training: Job, role: Role) -> int:
-    preferred = str(training.options.fact(facts.PYTORCH_TRAINING_CONTAINER).value)
-    return training_index(role.template.get("spec", "containers").entries(), preferred)
+    trains = training_index(training, role, facts.PYTORCH_TRAINING_CONTAINER)
+    if first_rank == 0:
+        return with_master(training, role, spec, spec, trains=trains)
+    return pods(training, role, spec, labels=replica_labels(training, role), trains=trains)
 
 
 def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tree:
@@ -89,7 +79,8 @@ def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tr
     alone = training.options.fact(facts.PYTORCH_ENV_CONTAINERS).value == "training"
     others = None if alone else with_environment
     chosen = configured(training, facts.PYTORCH_TRAINING_CONTAINER)
-    containers = each_container(role, _training_index(training, role), trained, others, chosen)
+    trains = training_index(training, role, facts.PYTORCH_TRAINING_CONTAINER)
+    containers = each_container(role, trains, trained, others, chosen)
     return pod_spec(training, role, containers, launching, more=subdomain(training, role))
 
 
