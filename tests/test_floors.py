@@ -27,7 +27,7 @@ FLOORS = [
     {"pipeline"},
     {"rendering"},
     {"check"},
-    {"testing", "repair"},
+    {"testing", "repair", "calibration"},
     {"report"},
     {"cli"},
 ]
@@ -81,6 +81,7 @@ HEAVY = {
     "podplan.profile",
     "podplan.importing",
     "podplan.cel",
+    "podplan.calibration",
     "cel_expr_python",
 }
 

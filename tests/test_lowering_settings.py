@@ -202,7 +202,7 @@ CHANGES = [
         "deepspeed.env-file-path",
         "/env",
         DEEPSPEED,
-        POD + "spec.containers[main].volumeMounts[5].mountPath",
+        POD + "spec.containers[main].volumeMounts[/env].mountPath",
         "/env",
     ),
     Change(
@@ -216,7 +216,7 @@ CHANGES = [
         "deepspeed.hostfile-path",
         "/h",
         DEEPSPEED,
-        POD + "spec.containers[main].volumeMounts[4].mountPath",
+        POD + "spec.containers[main].volumeMounts[/h].mountPath",
         "/h",
     ),
     Change(
@@ -370,7 +370,7 @@ CHANGES = [
         "/keys",
         DEEPSPEED,
         POD + "spec.containers[main].volumeMounts[0].mountPath",
-        "/keys/id_rsa",
+        "/keys",
     ),
     Change(
         "ssh.client-config",
@@ -383,7 +383,11 @@ CHANGES = [
     Change("ssh.declares-port", True, DEEPSPEED, POD + "spec.containers[main].ports[0].containerPort", 22),
     Change("ssh.files-volume", "files", DEEPSPEED, POD + "spec.volumes[1].name", "files"),
     Change(
-        "ssh.hostfile-key", "hosts", DEEPSPEED, POD + "spec.containers[main].volumeMounts[4].subPath", "hosts"
+        "ssh.hostfile-key",
+        "hosts",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[/t9k/hostfile].subPath",
+        "hosts",
     ),
     Change(
         "ssh.key-files",
@@ -395,10 +399,10 @@ CHANGES = [
     Change("ssh.key-mode", 0o400, DEEPSPEED, POD + "spec.volumes[0].secret.defaultMode", 0o400),
     Change(
         "ssh.keys-apart",
-        False,
+        True,
         DEEPSPEED,
         POD + "spec.containers[main].volumeMounts[0]",
-        {"name": "ssh-keys", "mountPath": "/root/.ssh"},
+        {"name": "ssh-keys", "mountPath": "/root/.ssh/id_rsa", "subPath": "id_rsa"},
     ),
     Change("ssh.keys-volume", "keys", DEEPSPEED, POD + "spec.volumes[0].name", "keys"),
     Change("ssh.port", 2222, DEEPSPEED, SERVICE + "spec.ports[0].port", 2222),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from podplan.calibration.differences import Difference
 from podplan.calibration.job import Compared, compared, with_values
 from podplan.calibration.proposals import PROPOSERS
-from podplan.facts.settings import settings, unknown_word
+from podplan.facts.settings import lacking, settings, unknown_word
 
 _ROUNDS = 4
 
@@ -108,10 +108,9 @@ def _is_setting(id_: str, value: Any) -> bool:
         return False
     if fact.choices:
         return value in fact.choices
-    if isinstance(value, str):
-        ends = not str(fact.value).endswith("{index}") or value.endswith("{index}")
-        return ends and bool(value)
-    return True
+    if isinstance(value, list) and not (value and all(isinstance(entry, str) for entry in value)):
+        return False
+    return value != "" and lacking(fact, value) is None
 
 
 def told(values: Mapping[str, Any]) -> Iterator[str]:

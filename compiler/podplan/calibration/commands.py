@@ -174,7 +174,7 @@ def _grouped(words: list[str]) -> list[list[str]]:
     """The words of a command line, each option with its value; first the program."""
     groups: list[list[str]] = []
     for word in words:
-        if not groups or word.startswith("-"):
+        if not groups or word.startswith("--") or (word.startswith("-") and len(groups) > 1):
             groups.append([word])
         else:
             groups[-1].append(word)

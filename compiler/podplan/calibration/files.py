@@ -9,6 +9,7 @@ from podplan.calibration.job import Compared, words_of
 from podplan.calibration.wording import worded
 from podplan.facts.settings import settings
 
+_FEW = 2  # Pods that are looked at for where keys are mounted
 _LINES = {"DeepSpeedJob": "deepspeed.hostfile-line", "ColossalAIJob": "colossalai.hostfile-line"}
 
 
@@ -76,6 +77,8 @@ def files(found: Compared) -> Iterator[tuple[str, Any]]:
             yield "deepspeed.env-file-key", key
     for ours, theirs in _texts(found):
         yield from _lines(found, ours, theirs)
+    if found.kind in _LINES:
+        yield from (("ssh.auth-mount-path", folder) for folder in _folders(found))
     for difference in found.differences:
         if (
             difference.path[-1:] == ("items",)
@@ -83,6 +86,18 @@ def files(found: Compared) -> Iterator[tuple[str, Any]]:
             or "items" in difference.path
         ):
             yield from _items(difference.real_in, difference.real_path)
+
+
+def _folders(found: Compared) -> dict[str, None]:
+    """The folders that something is mounted at, or into, a file at a time."""
+    mounts = [
+        mount
+        for pair in found.pairs("Pod")[:_FEW]
+        for container in pair.real["spec"].get("containers") or []
+        for mount in container.get("volumeMounts") or []
+    ]
+    paths = (str(mount.get("mountPath", "")).removesuffix(f"/{mount.get('subPath', '')}") for mount in mounts)
+    return dict.fromkeys(path for path in paths if path.startswith("/"))
 
 
 def _lines(found: Compared, ours: str, theirs: str) -> Iterator[tuple[str, Any]]:

@@ -35,15 +35,29 @@ class Told(NamedTuple):
 
 def folded(found: list[Difference], by: Mapping[int, tuple[str, ...]]) -> list[Told]:
     """Differences in the order of the first of each; ``by`` has their settings, by the number of each."""
-    listed: dict[str, Told] = {}
+    listed: list[Told] = []
+    known: dict[str, int] = {}
     for number, difference in enumerate(found):
         told = _told(difference, by.get(number, ()))
-        key = repr(
-            (told.kind, _unnamed(difference, told.part), *_values(difference), told.settings, told.ordered)
-        )
-        before = listed.get(key)
-        listed[key] = told if before is None else before._replace(names=(*before.names, *told.names))
-    return list(listed.values())
+        keys = [_key(difference, told), _key(difference, told, unnamed=True)]
+        place = next((known[key] for key in keys if key in known), None)
+        if place is None:
+            place = len(listed)
+            listed.append(told)
+        else:
+            listed[place] = listed[place]._replace(names=(*listed[place].names, *told.names))
+        for key in keys:
+            known.setdefault(key, place)
+    return listed
+
+
+def _key(difference: Difference, told: Told, *, unnamed: bool = False) -> str:
+    """What differences have in common that are told as one; ``unnamed`` leaves the replica open."""
+    is_address = difference.path[-1:] == ("clusterIP",)
+    said: tuple[Any, ...] = (told.part, difference.predicted, None if is_address else difference.real)
+    if unnamed or difference.path == ():
+        said = tuple(_unnamed(difference, value) for value in said)
+    return repr((unnamed, told.kind, said, told.settings, told.ordered))
 
 
 def _told(difference: Difference, settings: tuple[str, ...]) -> Told:
@@ -81,11 +95,6 @@ def _basis(difference: Difference) -> tuple[str, str, str]:
     return fact.basis, fact.text, fact.id
 
 
-def _values(difference: Difference) -> tuple[Any, Any]:
-    """Both values without what is of their own replica alone."""
-    return _unnamed(difference, difference.predicted), _unnamed(difference, difference.real)
-
-
 def _unnamed(difference: Difference, value: Any) -> Any:
     """A value with the name and the index of its object left open."""
     if isinstance(value, dict):
@@ -99,5 +108,8 @@ def _unnamed(difference: Difference, value: Any) -> Any:
         return value
     if predicted is None or not predicted.group.role:
         return re.sub(r"-[0-9]+\b", "-{index}", value) if difference.path == () else value
-    index = str(predicted.number)
-    return re.sub(rf"(?:(?<=-)|(?<=^)){index}(?=$|[.\"' ])", "{index}", value)
+    if value.isdecimal() and len(value) < 10:
+        return f"{{index + {int(value) - predicted.number}}}"
+    index, role = predicted.number, re.escape(predicted.group.role)
+    value = re.sub(rf"(?:(?<=-)|(?<=^)){index}(?=$|[.\"' ])", "{index}", value)
+    return re.sub(rf"(?:(?<=-)|(?<=^)){role}(?=$|-)", "{type}", value)

@@ -69,11 +69,12 @@ def words_of(found: Compared, predicted: Predicted, real: Object) -> dict[str, s
         "component": job.kind.lower(),
         "namespace": str(real["metadata"].get("namespace", "")),
         "type": role,
-        "name": real["metadata"]["name"],
-        "pod": real["metadata"]["name"] if predicted.kind == "Pod" else "",
     }
-    several = predicted.group.doc.varies.get(("metadata", "name")) is not None
-    return known | ({"index": str(predicted.number)} if several else {})
+    if predicted.group.doc.varies.get(("metadata", "name")) is None:
+        return known
+    name = str(real["metadata"]["name"])
+    pod = {"pod": name} if predicted.kind == "Pod" else {}
+    return known | pod | {"name": name, "index": str(predicted.number)}
 
 
 def _sample(found: Matched) -> Matched:

@@ -17,7 +17,10 @@ _ORDER = (
 # Where a word may begin and end; a number says too little to be looked for inside of a text.
 _APART = (r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])")
 _WHOLE = (r"\A", r"\Z")
-_EDGES = {"index": (r"(?:(?<=-)|\A)", r"(?=[.:/]|\Z)")}
+_EDGES = {
+    "index": (r"(?:(?<=-)|\A)", r"(?=[.:/]|\Z)"),
+    "slots": (r"(?:(?<=[=: ])|\A)", r"(?=[\s]|\Z)"),
+}
 
 
 def worded(text: str, known: Known, words: Iterable[str]) -> str:

@@ -94,8 +94,8 @@ def _notes(others: Mapping[str, int]) -> list[str]:
 def _left_out(uid: str, objects: Sequence[Mapping[str, Any]]) -> str:
     kinds = ["Secrets", "what the cluster sets itself"]
     if not any(one["kind"] == "TensorBoard" for one in objects):
-        kinds.insert(1, "TensorBoards, of which there are none here")
-    return ", ".join(kinds if uid else [*kinds, "names with a uid, which nothing tells"])
+        kinds.insert(1, "TensorBoards")
+    return ", ".join(kinds if uid else [*kinds, "ownerReferences, without a uid"])
 
 
 def _target(path: str, flags: Mapping[str, Any]) -> str:

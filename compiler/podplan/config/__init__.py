@@ -159,14 +159,14 @@ def _is_kind(key: str) -> bool:
 
 def _demand_meaning(file: File, path: tuple[str, ...], value: Any) -> None:
     """Refuses a setting of lowering that cannot be filled in."""
-    from podplan.facts.settings import settings, unknown_word
+    from podplan.facts.settings import lacking, settings, unknown_word
 
     fact, place = settings()[path[-1]], file.place("lowering", *path)
     name = ".".join(("lowering", *path))
     if word := unknown_word(fact, value):
         words = ", ".join(f"{{{known}}}" for known in fact.words)
         raise RequestError(f"{place}: {name}: {{{word}}} stands for nothing; there are {words}")
-    if str(fact.value).endswith("{index}") and not str(value).endswith("{index}"):
-        raise RequestError(f"{place}: {name} must end in {{index}}, or all replicas have one name")
+    if lack := lacking(fact, value):
+        raise RequestError(f"{place}: {name} must {lack}")
     if isinstance(value, dict) and any(below is True for below in value.values()):
         raise RequestError(f"{place}: {name}: wants text, or false for what is to be left out")

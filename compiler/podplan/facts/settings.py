@@ -10,6 +10,17 @@ from typing import Any
 from podplan import facts
 from podplan.provenance import Fact
 
+# Words that a setting must have, or what it is about is lost.
+NEEDED = {
+    "pod.name": "index",
+    "service.name": "index",
+    "deepspeed.command": "deepspeed",
+    "deepspeed.env-file": "value",
+    "deepspeed.hostfile-line": "host",
+    "colossalai.hostfile-line": "host",
+}
+_NAMES = ("base", "job")
+
 WORD = re.compile(r"\{([a-z]+(?:-[a-z]+)*)\}")
 
 
@@ -32,6 +43,19 @@ def unknown_word(fact: Fact, value: Any) -> str | None:
         return None
     words = (word for text in _texts(value) for word in WORD.findall(text))
     return next((word for word in words if word not in fact.words), None)
+
+
+def lacking(fact: Fact, value: Any) -> str | None:
+    """What a setting must have and has not, in words; None where nothing is lacking."""
+    needed = NEEDED.get(fact.id, "")
+    if needed == "index" and not str(value).endswith("{index}"):
+        return "end in {index}, or all replicas have one name"
+    if needed and f"{{{needed}}}" not in str(value):
+        return f"have {{{needed}}} in it"
+    is_name = isinstance(fact.value, str) and any(f"{{{word}}}" in fact.value for word in _NAMES)
+    if is_name and not any(f"{{{word}}}" in str(value) for word in _NAMES):
+        return "have {base} or {job} in it, or all jobs have one name"
+    return None
 
 
 def _texts(value: Any) -> Iterator[str]:

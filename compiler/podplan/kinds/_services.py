@@ -47,8 +47,7 @@ def host(job: Job, role: Role) -> Indexed:
     short = filled("{pod}.{service}" if per_job else "{service}", {"pod": pod, "service": service})
     known = naming(job) | {"pod": pod, "service": service, "host": short}
     name = filled(job.options.fact(facts.SERVICE_HOST).value, known)
-    assert isinstance(name, Indexed)
-    return name
+    return name if isinstance(name, Indexed) else Indexed((name or "",))
 
 
 def subdomain(job: Job, role: Role) -> Tree:

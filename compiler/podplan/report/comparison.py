@@ -55,20 +55,21 @@ def _shown(one: Told, value: Any) -> str:
         return "nothing"
     if not one.path:
         return "this object"
-    if isinstance(value, str) and "\n" in value:
-        value = _first_that_differs(one, value)
-    text = json.dumps(value, ensure_ascii=False)
+    line, value = _line(one, value)
+    text = line + json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + " …"
 
 
-def _first_that_differs(one: Told, value: str) -> str:
-    """Of a text of several lines, the first that is not the same in the other."""
+def _line(one: Told, value: Any) -> tuple[str, Any]:
+    """Of texts of several lines, the first that is not the same in both, with its number in words."""
     if not isinstance(one.predicted, str) or not isinstance(one.real, str):
-        return value
-    pairs = zip(one.predicted.splitlines(), one.real.splitlines(), strict=False)
-    number = next((i for i, (ours, theirs) in enumerate(pairs) if ours != theirs), None)
-    lines = value.splitlines()
-    return value if number is None or number >= len(lines) else lines[number]
+        return "", value
+    ours, theirs, lines = one.predicted.splitlines(), one.real.splitlines(), value.splitlines()
+    pairs = zip(ours, theirs, strict=False)
+    number = next((i for i, pair in enumerate(pairs) if pair[0] != pair[1]), min(len(ours), len(theirs)))
+    if max(len(ours), len(theirs)) < 2 or number >= len(lines):
+        return "", value
+    return f"line {number + 1}: ", lines[number]
 
 
 def _names(names: Sequence[str]) -> str:
