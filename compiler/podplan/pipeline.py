@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from podplan import kinds, kubernetes
+from podplan import facts, kinds, kubernetes
 from podplan.findings import Path, Problem
 from podplan.groups import Group, Options
 from podplan.lint.policy import Policy
@@ -166,8 +166,14 @@ def _lacks_what_was_dropped(seen: Seen, dropped_from: set[Path]) -> bool:
 
 
 def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> Iterator[Seen]:
-    """The problems of a lowered object, or of a plain Kubernetes object in the tree."""
-    for problem in kubernetes.check(doc.data, settings.k8s_version):
+    """The problems of a lowered object, or of a plain Kubernetes object in the tree.
+
+    A lowered PodGroup of another API, which the configuration may say, is checked as one of ours.
+    """
+    data = doc.data
+    if group is not None and data["kind"] == "PodGroup":
+        data = {**data, "apiVersion": facts.POD_GROUP_API.value}
+    for problem in kubernetes.check(data, settings.k8s_version):
         yield Seen("lowered", doc, problem, group)
 
 
