@@ -72,9 +72,8 @@ def objects(cr: Object, **options: Any) -> Lowered:
 
 
 def keys_at(folder: str) -> list[Object]:
-    """The mounts of the ssh keys at a folder: each file by itself, so that the folder is not the volume's."""
-    files = ("id_rsa", "id_rsa.pub", "authorized_keys", "config")
-    return [{"name": "ssh-keys", "mountPath": f"{folder}/{file}", "subPath": file} for file in files]
+    """The mounts of the ssh keys at a folder."""
+    return [{"name": "ssh-keys", "mountPath": folder}]
 
 
 def names(cr: Object, **options: Any) -> list[str]:

@@ -15,6 +15,7 @@ IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WORKSPACE = "/workspace"
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
 # Folders of the machine that no image has: their content is none of a container's business.
+SSHD_CONFIG = "/etc/ssh/sshd_config.d"
 EMPTY = {"/tmp": 1777, "/run": 755, "/root": 700, "/home": 755, "/var/tmp": 1777, "/mnt": 755}
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
@@ -44,7 +45,9 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
         commands += [["mkdir", "-p", f"{new}{place}"], ["mount", "--bind", place, f"{new}{place}"]]
     over = _layers(image.workspace, at, "upper-work", "work-work")
     commands += [
-        ["mkdir", "-p", f"{new}{WORKSPACE}", f"{new}/run/sshd"],
+        ["mkdir", "-p", f"{new}{WORKSPACE}", f"{new}/run/sshd", f"{new}{SSHD_CONFIG}"],
+        # As images for ssh kinds have it (lowering-anchors §1.3): else sshd trusts no keys in a Secret's folder.
+        ["sh", "-c", f"echo 'StrictModes no' > {new}{SSHD_CONFIG}/image.conf"],
         ["mount", "-t", "overlay", "overlay", "-o", over, f"{new}{WORKSPACE}"],
         ["mount", "-t", "proc", "proc", f"{new}/proc"],
         ["mount", "-t", "sysfs", "-o", "ro", "sysfs", f"{new}/sys"],
@@ -111,7 +114,7 @@ def make(
     if kind in ("configMap", "secret"):
         name = source.get("name") or source.get("secretName")
         _files(place, source, content(named(objects, kind, str(name))))
-        # The kubelet leaves both open to all: sshd trusts no keys in a folder like that.
+        # The kubelet leaves both open to all.
         place.chmod(0o1777 if kind == "secret" else 0o777)
         return []
     raise Unsupported(f"a volume of the type {kind}")
