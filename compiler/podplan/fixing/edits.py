@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from podplan.emit import emit_document
-from podplan.findings import Change, Edit, Path
+from podplan.findings import Change, Edit, Path, value_at
 from podplan.source import Document, Span
 
 _NOT_PLAIN = "\"'|>&!*[{"
@@ -26,7 +26,7 @@ def edits_for(document: Document, change: Change) -> tuple[Edit, ...]:
         return (_inserted(document, path[:-1], str(path[-1]), change.value),)
     _demand_own(document, path)
     if change.op == "rename":
-        if change.value in _value_at(document, path[:-1]):
+        if change.value in value_at(document.data, path[:-1]):
             raise Refused(f'there is a "{change.value}" beside it already')
         return (_edit(document, document.span(path, on_key=True), written(change.value)),)
     if change.op == "quote":
@@ -68,7 +68,7 @@ def _cut(document: Document, start: int, end: int, text: str = "") -> Edit:
 
 
 def _replaced(document: Document, path: Path, value: Any) -> Edit:
-    now = _value_at(document, path)
+    now = value_at(document.data, path)
     if isinstance(now, dict | list) and now:
         raise Refused("a whole block would have to be written anew")
     span = document.span(path)
@@ -91,7 +91,7 @@ def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
     if not document.has(parent):
         raise Refused("what it belongs to is not written there either")
     entry = f"{written(key)}: {written(value)}"
-    siblings = _value_at(document, parent)
+    siblings = value_at(document.data, parent)
     span = document.span(parent)
     if not siblings:
         return _edit(document, span, f"{' ' if span.start == span.end else ''}{{{entry}}}")
@@ -121,7 +121,7 @@ def _removed(document: Document, path: Path) -> Edit:
     if not path:
         raise Refused("it is the whole document")
     parent = path[:-1]
-    siblings = _value_at(document, parent)
+    siblings = value_at(document.data, parent)
     names = list(siblings) if isinstance(siblings, dict) else list(range(len(siblings)))
     starts = sorted((_start(document, (*parent, name)), document.span((*parent, name)).end) for name in names)
     mine = _start(document, path), document.span(path).end
@@ -162,13 +162,6 @@ def _start(document: Document, path: Path) -> int:
     if document.text[parent.start : parent.start + 1] == "[":
         return start
     return document.text.rfind("-", 0, start)
-
-
-def _value_at(document: Document, path: Path) -> Any:
-    value = document.data
-    for step in path:
-        value = value[step]
-    return value
 
 
 def _line_end(text: str, offset: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podplan.findings import Change, Path
+from podplan.findings import Change, Path, value_at
 from podplan.fixing.edits import Refused
 from podplan.provenance import Doc, origin_of
 from podplan.source import Document
@@ -19,7 +19,12 @@ def at_source(doc: Doc, change: Change) -> tuple[Document, Change]:
     if change.op == "set" and not _has(doc.data, change.path):
         source, path = _mapping(doc, change.path[:-1])
         return source, change._replace(path=(*path, change.path[-1]))
-    source, path = _exactly(doc, change.path)
+    try:
+        source, path = _exactly(doc, change.path)
+    except (Refused, LookupError):
+        if change.op != "remove" or not isinstance(value_at(doc.data, change.path), dict):
+            raise
+        source, path = _entry(doc, change.path)
     if change.op == "rename" and path[-1:] != change.path[-1:]:
         raise Refused(f'the field is called "{path[-1]}" where it is written')
     return source, change._replace(path=path)
@@ -35,7 +40,7 @@ def _exactly(doc: Doc, path: Path) -> tuple[Document, Path]:
         place = origin.places[0]
         if origin.how == "copied":
             doc, path = place.doc, (*place.path, *rest)
-        elif not rest and _says(place.doc.data, place.path, _value(doc.data, path)):
+        elif not rest and _says(place.doc.data, place.path, value_at(doc.data, path)):
             doc, path = place.doc, place.path
         else:
             raise Refused("it is worked out from what is written")
@@ -44,12 +49,23 @@ def _exactly(doc: Doc, path: Path) -> tuple[Document, Path]:
     return doc.source, path
 
 
+def _entry(doc: Doc, path: Path) -> tuple[Document, Path]:
+    """Where an entry of a list was written: as such, or as a field of that name in a mapping (``env``)."""
+    entry = value_at(doc.data, path)
+    source, below = _exactly(doc, (*path, "value"))
+    if below[-1:] == ("value",):
+        return source, below[:-1]
+    if below[-1:] == (entry.get("name"),):
+        return source, below
+    raise Refused("it is not written in one place")
+
+
 def _mapping(doc: Doc, path: Path) -> tuple[Document, Path]:
     """Where a mapping was written: as such, or as the place that one of its fields was copied from."""
     try:
         return _exactly(doc, path)
     except (Refused, LookupError):
-        fields = _value(doc.data, path)
+        fields = value_at(doc.data, path)
     for key in fields if isinstance(fields, dict) else ():
         try:
             source, below = _exactly(doc, (*path, key))
@@ -61,7 +77,7 @@ def _mapping(doc: Doc, path: Path) -> tuple[Document, Path]:
 
 
 def _says(data: Any, path: Path, value: Any) -> bool:
-    return _has(data, path) and type(_value(data, path)) is type(value) and _value(data, path) == value
+    return _has(data, path) and type(value_at(data, path)) is type(value) and value_at(data, path) == value
 
 
 def _has(data: Any, path: Path) -> bool:
@@ -71,9 +87,3 @@ def _has(data: Any, path: Path) -> bool:
             return False
         data = data[step]
     return True
-
-
-def _value(data: Any, path: Path) -> Any:
-    for step in path:
-        data = data[step]
-    return data
