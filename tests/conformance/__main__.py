@@ -63,11 +63,10 @@ def _verdict(run: Run) -> Iterator[str]:
     for codes, wanted in ((run.finds, True), (run.silent, False)):
         if not codes:
             continue
-        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
-            yaml.safe_dump(run.cr, file)
-            file.flush()
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "cr.yaml").write_text(yaml.safe_dump(run.cr))
             words = ("check", "--isolated", "--format", "json", "--extend-select", ",".join(codes))
-            said = podplan(*words, file.name)
+            said = podplan(Path(folder), *words, "cr.yaml")
         if said.returncode > 1:
             yield f"podplan check: {said.stderr}"
             return

@@ -64,7 +64,7 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
         (folder / "cr.yaml").write_text(yaml.safe_dump(job.cr, sort_keys=False))
         extra = case.folder / "objects.yaml"
         objects = [
-            *_lowered(folder / "cr.yaml", job),
+            *_lowered(folder, job),
             *(_documents(extra.read_text()) if extra.exists() else ()),
         ]
         plan = {
@@ -91,8 +91,8 @@ def run(case: Case, job: Run, python: Python) -> Outcome:
         return Outcome(logs=logs, programs=_programs(objects, result["pods"]), **result)
 
 
-def _lowered(cr: Path, job: Run) -> list[dict[str, Any]]:
-    done = podplan("lower", "--isolated", *job.options, cr)
+def _lowered(folder: Path, job: Run) -> list[dict[str, Any]]:
+    done = podplan(folder, "lower", "--isolated", *job.options, "cr.yaml")
     if done.returncode:
         raise ValueError(f"podplan lower: {done.stderr}{done.stdout}")
     return _documents(done.stdout)
@@ -107,7 +107,7 @@ def _with_keys(objects: list[dict[str, Any]], folder: Path) -> Iterator[dict[str
     for one in objects:
         if one.get("type") == "kubernetes.io/ssh-auth":
             key = folder / "key"
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True, timeout=20)
+            subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-N", "", "-f", key], check=True, timeout=20)
             pair = {"ssh-privatekey": key, "ssh-publickey": key.with_suffix(".pub")}
             coded = {name: base64.b64encode(path.read_bytes()).decode() for name, path in pair.items()}
             one = {**one, "data": {**one["data"], **coded}}

@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 
-def podplan(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """``podplan words`` in a process of its own, bounded in time."""
+def podplan(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """``podplan words`` in a process of its own in this folder, bounded in time."""
     return subprocess.run(
-        [sys.executable, "-m", "podplan", *map(str, words)],
+        [sys.executable, "-m", "podplan", *words],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,

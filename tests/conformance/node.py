@@ -49,6 +49,7 @@ class Job:
         self.pods: dict[str, Pod] = {}
         self.past: list[dict[str, Any]] = []
         self.again: dict[str, int] = {}
+        self.settled: set[str] = set()
         self.execs: list[subprocess.Popen[bytes]] | None = None
         self.numbers = iter(range(10_000))
         self.begin = time.monotonic()
@@ -94,7 +95,7 @@ class Job:
     def restart(self) -> None:
         """Make the Pods anew that the CR wants anew."""
         for name, pod in [*self.pods.items()]:
-            if pod.phase() not in ("Failed", "Succeeded"):
+            if name in self.settled or pod.phase() not in ("Failed", "Succeeded"):
                 continue
             codes = pod.exits()
             code = next((code for code in codes.values() if code), 0)
@@ -104,6 +105,8 @@ class Job:
                 self.past.append({"name": name, "exits": codes})
                 del self.pods[name]
                 self.due[name] = self.elapsed()
+            else:
+                self.settled.add(name)
 
     def over(self) -> bool:
         """Whether the Pods that the case waits for, or else all, have ended, and its commands too."""
@@ -112,7 +115,7 @@ class Job:
         if self.plan["exec"]:
             return self.execs is not None and all(one.poll() is not None for one in self.execs)
         wanted = self.plan["until"] or self.pods
-        return all(self.pods[name].phase() in ("Failed", "Succeeded") for name in wanted)
+        return self.settled.issuperset(wanted)
 
     def result(self) -> dict[str, Any]:
         """What became of the Pods: phases, exit codes by container, restarts; and how long it took."""

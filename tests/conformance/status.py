@@ -21,12 +21,8 @@ def phase(folder: Path, cr: Mapping[str, Any], objects: Iterable[Mapping[str, An
     (folder / "observed.yaml").write_text(
         yaml.safe_dump({**cr, "status": before(specs, pods)}, sort_keys=False)
     )
-    done = podplan(
-        *("status", "--isolated", "--format", "json"),
-        folder / "observed.yaml",
-        "--pods",
-        folder / "states.yaml",
-    )
+    words = ("status", "--isolated", "--format", "json", "observed.yaml", "--pods", "states.yaml")
+    done = podplan(folder, *words)
     if done.returncode:
         raise ValueError(f"podplan status: {done.stderr}{done.stdout}")
     return str(json.loads(done.stdout)["phase"])
