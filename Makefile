@@ -4,9 +4,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WHEEL  := build/wheel
+IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies goldens wheel-test corpus clean
+.PHONY: help setup demo test lint policies goldens wheel-test corpus conformance clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -49,5 +50,15 @@ wheel-test:       ## the same tests against the installed wheel, with compiler/ 
 corpus: $(STAMP)  ## docs/corpus.md against the manifests in CORPUS, where they are at hand
 	$(BIN)/python -m tests.corpus $(CORPUS)
 
+$(IMAGE)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(IMAGE)
+	$(IMAGE)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(IMAGE)/bin/python -m pip install --quiet --group conformance
+	DS_BUILD_OPS=0 $(IMAGE)/bin/python -m pip install --quiet --no-build-isolation --group conformance-deepspeed
+	@touch $@
+
+conformance: $(STAMP) $(IMAGE)/.installed ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
+	$(BIN)/python -m tests.conformance --python $(IMAGE)/bin/python --require $(ARGS)
+
 clean:            ## remove what the other targets made
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(IMAGE) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
