@@ -55,6 +55,7 @@ $(IMAGE)/.installed: pyproject.toml
 	$(IMAGE)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(IMAGE)/bin/python -m pip install --quiet --group conformance
 	DS_BUILD_OPS=0 $(IMAGE)/bin/python -m pip install --quiet --no-build-isolation --group conformance-deepspeed
+	$(IMAGE)/bin/python -m pip install --quiet --no-build-isolation --no-deps --group conformance-colossalai
 	@touch $@
 
 conformance: $(STAMP) $(IMAGE)/.installed ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
