@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+from podplan.calibration.files import first_host
 from podplan.calibration.job import Compared, words_of
 from podplan.calibration.matching import Pair
 from podplan.calibration.wording import Known, for_all, worded
@@ -24,12 +25,13 @@ _BY_OPTION = {
     "master_addr": "master-addr",
     "master_port": "master-port",
 }
+_IN_VALUES = ("base", "job", "master-addr", "hostfile", "type")
 _LINES = {"PyTorchTrainingJob": "pytorch.torchrun-arguments", "ColossalAIJob": "colossalai.run"}
 
 
 def commands(found: Compared) -> Iterator[tuple[str, Any]]:
     """The options of torchrun, colossalai and deepspeed, and how sshd is started."""
-    for pair, number in _training(found):
+    for pair, number in sorted(_training(found), key=lambda one: not _starts_sshd(*one)):
         predicted, real = (_words(one, number, "command") for one in (pair.predicted.object, pair.real))
         if predicted == real or not predicted or not real:
             continue
@@ -40,6 +42,11 @@ def commands(found: Compared) -> Iterator[tuple[str, Any]]:
         if predicted[0].endswith("sshd"):
             yield "ssh.sshd-path", real[0]
             yield "ssh.sshd-arguments", real[1:]
+
+
+def _starts_sshd(pair: Pair, number: int) -> bool:
+    """Whether a replica only runs sshd: what it tells comes first, since other command lines repeat it."""
+    return any(word.endswith("sshd") for word in _words(pair.predicted.object, number, "command")[:1])
 
 
 def variables(found: Compared) -> Iterator[tuple[str, Any]]:
@@ -141,6 +148,7 @@ def _options(found: Compared, pair: Pair, predicted: list[str], real: list[str])
     if found.kind == "ColossalAIJob":
         known |= _after_options(predicted, {"--hostfile": "hostfile", "--nproc_per_node": "processes"})
         known |= _after_options(predicted, {"--extra_launch_args": "launch-arguments"})
+        known |= {"master-addr": first_host(found)}
     for length in dict.fromkeys((tail, *(len(one) for one in _written_tails(found)))):
         options = _grouped(real[: len(real) - length])
         told = [" ".join(_option(words, known, fact.words)) for words in options]
@@ -195,7 +203,7 @@ def _option(words: list[str], known: Known, allowed: tuple[str, ...]) -> list[st
 def _value(value: str, likely: str, known: Known, allowed: tuple[str, ...]) -> str:
     if likely in allowed and known.get(likely) == value:
         return f"{{{likely}}}"
-    return worded(value, known, [word for word in allowed if word in ("base", "job", "master-addr", "type")])
+    return worded(value, known, [word for word in allowed if word in _IN_VALUES])
 
 
 def _with_unseen(told: list[str], default: list[str], known: Known) -> list[str]:
@@ -204,10 +212,9 @@ def _with_unseen(told: list[str], default: list[str], known: Known) -> list[str]
         if all(known.get(word) for word in WORD.findall(option)):
             continue
         flags = [_flag(one) for one in told]
-        before = next(
-            (flags.index(_flag(one)) for one in reversed(default[:number]) if _flag(one) in flags), -1
-        )
-        told = [*told[: before + 1], option, *told[before + 1 :]]
+        earlier = (flags.index(_flag(one)) + 1 for one in reversed(default[:number]) if _flag(one) in flags)
+        place = next(earlier, len(told))
+        told = [*told[:place], option, *told[place:]]
     return told
 
 
@@ -238,5 +245,5 @@ def _shell_line(found: Compared, predicted: list[str], real: list[str]) -> Itera
     if program and words[len(words) - len(program) :] == program:
         options = _grouped(words[1 : len(words) - len(program)])
         allowed = settings()["deepspeed.options"].words
-        known = {"hostfile": path}
+        known = {"hostfile": path, "master-addr": first_host(found), "job": found.cr.data["metadata"]["name"]}
         yield "deepspeed.options", [" ".join(_option(option, known, allowed)) for option in options]

@@ -93,10 +93,12 @@ def of_pair(pair: Pair) -> Iterator[Difference]:
 
 def cost(difference: Difference) -> float:
     """How much differs: one for each difference, and a little more for each word that does."""
+    if difference.path == ():
+        return 2
     one, other = _tokens(difference.predicted), _tokens(difference.real)
     apart = sum((one - other).values()) + sum((other - one).values())
     placed = 0.0
-    if difference.ordered or (one == other and difference.path):
+    if one == other:
         placed = sum(
             a != b for a, b in zip(_listed(difference.predicted), _listed(difference.real), strict=False)
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from podplan.calibration.job import Compared, words_of
 from podplan.calibration.wording import worded
 from podplan.facts.settings import settings
 
+_IS_HOST = re.compile(r"\{(host|pod|service)\}(\..*)?")
 _FEW = 2  # Pods that are looked at for where keys are mounted
 _LINES = {"DeepSpeedJob": "deepspeed.hostfile-line", "ColossalAIJob": "colossalai.hostfile-line"}
 
@@ -29,9 +31,13 @@ def hosts(found: Compared) -> Iterator[tuple[str, Any]]:
         "service": service["metadata"]["name"] if service else "",
         "namespace": str(pods[0].real["metadata"].get("namespace", "")),
     }
+    yield fact.id, settings()[fact.id].value
     for predicted, real in _first_hosts(found):
-        yield fact.id, worded(real, {**known, "host": predicted}, ("host", "namespace"))
-        yield fact.id, worded(real, known, fact.words)
+        forms = (
+            worded(real, {**known, "host": predicted}, ("host", "namespace")),
+            worded(real, known, fact.words),
+        )
+        yield from ((fact.id, form) for form in forms if _IS_HOST.fullmatch(form))
 
 
 def _first_hosts(found: Compared) -> Iterator[tuple[str, str]]:
@@ -57,6 +63,13 @@ def _variable(pod: dict[str, Any], name: str) -> str:
         ),
         "",
     )
+
+
+def first_host(found: Compared) -> str:
+    """The first host of the hostfile, as predicted."""
+    key = found.fact("ssh.hostfile-key").value
+    texts = [pair.predicted.object["data"].get(key, "") for pair in found.pairs("ConfigMap")]
+    return next((text.split()[0] for text in texts if text.split()), "")
 
 
 def _texts(found: Compared) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,13 @@ _TRAINING = {
     "DeepSpeedJob": ("deepspeed.training-container",),
     "ColossalAIJob": ("colossalai.training-container", "colossalai.launcher-container"),
 }
-_CHILDREN = {"Pod": "pod", "Service": "service", "ConfigMap": "config-map", "PodGroup": "podgroup"}
+_CHILDREN = {
+    "Pod": "pod",
+    "Service": "service",
+    "ConfigMap": "config-map",
+    "PodGroup": "podgroup",
+    "TensorBoard": "tensorboard",
+}
 
 
 def names(found: Compared) -> Proposals:
@@ -100,7 +106,7 @@ def _as_setting(fact: Fact, seen: list[tuple[Any, dict[str, str]]]) -> Proposals
         }
         if None not in forms.values():
             yield fact.id, forms
-    elif isinstance(fact.value, bool):
+    elif isinstance(fact.value, bool) or (fact.words and isinstance(fact.value, list)):
         return
     elif isinstance(fact.value, int):
         if re.fullmatch(r"-?[0-9]{1,10}", str(first)):
@@ -136,6 +142,8 @@ def metadata(found: Compared) -> Proposals:
     """Labels and annotations: each key by itself, with what it is now told for the others."""
     for kind, child in _CHILDREN.items():
         for part in ("labels", "annotations"):
+            if f"{child}.{part}" not in settings():
+                continue
             keys = {
                 str(difference.path[2]): None
                 for difference in found.differences
@@ -158,7 +166,7 @@ def metadata(found: Compared) -> Proposals:
 def _key(found: Compared, kind: str, part: str, key: str, id_: str) -> Proposals:
     fact = found.fact(id_)
     seen = [
-        (value, words_of(found, pair.predicted, pair.real))
+        (value, _of_label(words_of(found, pair.predicted, pair.real)))
         for pair in found.pairs(kind)
         if (value := (pair.real["metadata"].get(part) or {}).get(key)) is not None
     ]
@@ -168,19 +176,27 @@ def _key(found: Compared, kind: str, part: str, key: str, id_: str) -> Proposals
         yield id_, {**fact.value, key: form}
 
 
+def _of_label(known: dict[str, str]) -> dict[str, str]:
+    """The words for a label, which is after the job rather than after the names of children."""
+    return known if known["base"] != known["job"] else {**known, "base": ""}
+
+
 def _at(value: Any, path: Path) -> Any:
     for step in path:
         value = value[step]
     return value
 
 
-# In this order: what names things comes first, because other parts repeat the names.
+# In this order: what names things comes first, and again after what changes which things there are, because
+# other parts repeat the names.
 PROPOSERS: tuple[Callable[[Compared], Proposals], ...] = (
+    names,
+    by_origin,
+    choices,
     names,
     by_origin,
     files.hosts,
     containers,
-    choices,
     files.files,
     commands.commands,
     commands.variables,
