@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from podplan.groups import Group, at_index
+from podplan.kubernetes.shape import entries, mapping, text
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
 
 # As status.tasks has them: the phases of a Pod, and two of the controller's own (t9k-semantics §1.5).
@@ -85,7 +86,12 @@ def _of(group: Group, phase: str) -> list[Replica]:
 
 def trains(group: Group) -> str:
     """The name of the container of a Pod that trains."""
-    return str(group.doc.data["spec"]["containers"][group.training or 0]["name"])
+    found = dict(_containers(group))
+    return text(found.get(group.training or 0, {}), "name")
+
+
+def _containers(group: Group) -> Iterator[tuple[int, dict[str, Any]]]:
+    return entries(mapping(group.doc.data, "spec"), "containers")
 
 
 def ran(group: Group, phase: str, code: int | None = None) -> tuple[Container, ...]:
@@ -95,10 +101,10 @@ def ran(group: Group, phase: str, code: int | None = None) -> tuple[Container, .
     training = group.training or 0
     state = "Running" if phase == "Running" else "Terminated"
     found = []
-    for position, container in enumerate(group.doc.data["spec"]["containers"]):
+    for position, container in _containers(group):
         ended = code if position == training and code is not None else 0
         unknown = phase == "Running" or (phase == "Failed" and code is None)
-        found.append(Container(container["name"], state, None if unknown else ended))
+        found.append(Container(text(container, "name"), state, None if unknown else ended))
     return tuple(found)
 
 
