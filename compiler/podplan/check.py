@@ -16,7 +16,7 @@ from podplan.lint.fold import findings
 from podplan.lint.locate import locate
 from podplan.lint.masking import masked, secrets, secrets_written
 from podplan.lint.seen import Seen, Sighting
-from podplan.lint.selection import UNSILENCED
+from podplan.lint.selection import UNSILENCED, enforced
 from podplan.lint.silences import Silences
 from podplan.lint.subject import Job
 from podplan.pipeline import Plan, Settings, check_form, check_object, plans
@@ -359,8 +359,8 @@ def _ruled(plan: Plan, run: Run) -> list[Seen]:
         run.not_checked[_why_not_lowered(plan)] += 1
         run.unlowered.add(plan.item.doc.name)
         return []
-    policies = run.silences.ruling(plan.item.doc.name).policies
     job = Job(plan.cr, plan.groups, plan.profile, plan.inventory, run.settings.k8s_version)
+    policies = run.silences.ruling(plan.item.doc.name, enforced(job)).policies
     run.jobs.append(job)
     run.secrets += secrets(run.silences.terms.known, job)
     for policy in lacking(policies, job):

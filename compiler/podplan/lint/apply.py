@@ -50,7 +50,12 @@ def apply_to_variants(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iter
 
 def lacking(policies: Iterable[Policy], job: Job) -> list[Policy]:
     """The policies that cannot be decided for a job, because something they need is not there."""
-    return [policy for policy in policies if _lacks(policy, job)]
+    kind = job.cr.data.get("kind") if job.cr is not None else None
+    return [
+        policy
+        for policy in policies
+        if _lacks(policy, job) and (policy.scope.level == "lowered" or _is_of(policy, kind))
+    ]
 
 
 def _lacks(policy: Policy, job: Job) -> bool:

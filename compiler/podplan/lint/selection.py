@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from podplan.findings import Severity
+from podplan.kubernetes.shape import mapping
 from podplan.lint.policy import Policy
+from podplan.lint.subject import Job
 from podplan.nearest import did_you_mean
 from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
@@ -96,6 +98,14 @@ def raised(policies: Iterable[Policy], standard: str) -> tuple[Policy, ...]:
         else policy
         for policy in policies
     )
+
+
+def enforced(job: Job) -> str:
+    """The Pod Security Standard that the namespace of a job enforces by the inventory; "" for none."""
+    metadata = mapping(job.cr.data, "metadata") if job.cr is not None else {}
+    namespaces = mapping(job.inventory.data.get("spec"), "namespaces") if job.inventory is not None else {}
+    level = mapping(namespaces, str(metadata.get("namespace"))).get("podSecurity")
+    return level if level in STANDARDS else ""
 
 
 def _changes(selection: Selection) -> dict[str, Severity | None]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from podplan.findings import Finding
 from podplan.lint.policy import Policy
-from podplan.lint.selection import Ruling
+from podplan.lint.selection import Ruling, raised
 from podplan.lint.terms import ANNOTATION, COMMENT, Terms, ruling_under, sections_of
 from podplan.provenance import Doc
 from podplan.reading.documents import identity
@@ -25,9 +25,8 @@ class Silences:
     def __init__(self, policies: Sequence[Policy], terms: Terms) -> None:
         self.terms = terms if terms.known else terms._replace(known=tuple(policies))
         self.undecided: set[str] = set()
-        self._rulings: dict[tuple[int, ...], Ruling] = {}
-        if not terms.known:
-            self._rulings[()] = Ruling(tuple(policies))
+        self._rulings: dict[tuple[tuple[int, ...], str], Ruling] = {}
+        self._all_on = not terms.known
         self._pages: dict[str, Page] = {}
         self._annotations: dict[Suppression, str] = {}
         self._faults: dict[Finding, None] = {}
@@ -35,12 +34,17 @@ class Silences:
         self._used: set[Suppression] = set()
         self._refused: dict[Suppression, str] = {}
 
-    def ruling(self, file: str) -> Ruling:
-        """Which rules are on for a file. Raises RequestError."""
-        sections = sections_of(self.terms, file)
-        if sections not in self._rulings:
-            self._rulings[sections] = ruling_under(self.terms, sections)
-        return self._rulings[sections]
+    def ruling(self, file: str, standard: str = "") -> Ruling:
+        """Which rules are on for a file. Raises RequestError.
+
+        ``standard`` is the Pod Security Standard that a namespace enforces: what it refuses is an error.
+        """
+        key = sections_of(self.terms, file), standard
+        if key not in self._rulings:
+            known = raised(self.terms.known, standard) if standard else tuple(self.terms.known)
+            terms = self.terms._replace(known=known)
+            self._rulings[key] = Ruling(known) if self._all_on else ruling_under(terms, key[0])
+        return self._rulings[key]
 
     def anywhere(self) -> list[Policy]:
         """The policies that are on for some file of those asked for so far."""

@@ -87,6 +87,7 @@ CHECKS: dict[str, str] = {
     "ssh-arguments": "ssh_arguments",
     "variable-over-ssh": "ssh_arguments",
     "ssh-user": "ssh_identity",
+    "ssh-root-refused": "ssh_identity",
     "ssh-key-modes": "ssh_identity",
     "ssh-users-differ": "ssh_identity",
     "mpirun-env": "mpirun_environment",

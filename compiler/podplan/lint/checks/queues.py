@@ -53,7 +53,9 @@ def priority_out_of_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iter
     gang, job = pod_group(subject.job), subject.job
     if gang is None or job.inventory is None:
         return
-    queue, priority = queue_of(gang), gang.doc.data["spec"].get("priority")
+    # Which priority a job has that gives none is documented in two ways (t9k-semantics §1.2).
+    asked = mapping(mapping(spec_of(job), "scheduler"), "t9kScheduler")
+    queue, priority = queue_of(gang), asked.get("priority")
     bounds = mapping(entry(job, "queues", queue), "priority")
     least, most = bounds.get("min", 0), bounds.get("max", 100)
     if not bounds or not all(isinstance(one, int) for one in (priority, least, most)):

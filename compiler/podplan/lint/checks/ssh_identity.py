@@ -8,7 +8,8 @@ from typing import Any
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode, namespace
+from podplan.lint.selection import enforced
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
 
@@ -32,6 +33,20 @@ def ssh_user(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         else:
             continue
         yield Hit((*base, field), {"what": f"{what}, and the ssh keys are in {keys}, which is for root only"})
+
+
+def ssh_root_refused(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A namespace that refuses root, which the ssh keys are for; values ``namespace`` and ``keys``."""
+    job = subject.job
+    if job.inventory is None or enforced(job) != "restricted":
+        return
+    pods = (subject._replace(data=group.doc.data, group=group) for group in job.pods)
+    found = next((pod for pod in map(_training_pod, pods) if pod is not None), None)
+    if found is not None:
+        where = namespace(job)
+        at: Path = ("spec", "namespaces", where, "podSecurity")
+        related = [(job.inventory, at, "it enforces the level restricted")]
+        yield Hit(("metadata", "namespace"), {"namespace": where, "keys": found[2]}, related)
 
 
 def ssh_key_modes(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
