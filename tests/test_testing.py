@@ -41,6 +41,46 @@ examples:
   verdict: good
   object: {<<: *job, metadata: {name: a, labels: {team: vision}}}
 """
+VAP = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: no-host-network}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+  - {expression: "!object.spec.?hostNetwork.orValue(false)", message: no network of the node}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: no-host-network}
+spec: {policyName: no-host-network, validationActions: [Deny]}
+"""
+VAP_TEST = """\
+policy: no-host-network
+examples:
+- name: a job in the network of its nodes
+  verdict: bad
+  at: [/spec/replicaSpecs/0/template/spec/hostNetwork]
+  message: no network of the node
+  mended: {spec: {replicaSpecs: {"0": {template: {spec: {hostNetwork: null}}}}}}
+  object:
+    apiVersion: batch.tensorstack.dev/v1beta1
+    kind: GenericJob
+    metadata: {name: a}
+    spec:
+      replicaSpecs:
+      - type: worker
+        template: {spec: {hostNetwork: true, containers: [{name: main, image: "busybox:1.36"}]}}
+- name: a Pod with a network of its own
+  verdict: good
+  object:
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: a}
+    spec: {containers: [{name: main, image: "busybox:1.36"}]}
+"""
 PROFILE = """\
 apiVersion: podplan/v1
 kind: JobProfile
@@ -225,7 +265,7 @@ def test_an_example_beyond_the_bounds_fails() -> None:
         deep = {"a": deep}
     data = {"examples": [{"name": "deep", "verdict": "good", "object": deep}]}
     origin = Doc("own.yaml", data, source=read(b"{}", "own.yaml").documents[0])
-    outcome = run_examples([ours()[0]._replace(origin=origin)], (), "1.34")
+    outcome = run_examples([ours()[0]._replace(origin=origin, tests=origin)], (), "1.34")
     assert [one.message for one in outcome.failures if "the example cannot be checked: " in one.message]
 
 
@@ -233,11 +273,70 @@ def test_our_own_policies_pass() -> None:
     data = {one["id"]: one for one in whole()}
     source = read(b"{}", "policy.yaml").documents[0]
     some = [
-        policy._replace(origin=Doc(policy.file, data[policy.rule.code], source=source))
+        policy._replace(origin=doc, tests=doc)
         for policy in ours()
         if policy.rule.code.startswith(("CR", "DIST", "PROF"))
+        for doc in [Doc(policy.file, data[policy.rule.code], source=source)]
     ]
     outcome = run_examples(some, (), "1.34")
     assert outcome.ran > len(some) > 20
     assert outcome.failures == ()
     assert all(one.enough for one in outcome.tested)
+
+
+@pytest.fixture
+def admission(folder: Path) -> Path:
+    """The repository with an admission policy of Kubernetes too, and examples of it."""
+    (folder / "rules" / "no-host-network.yaml").write_text(VAP)
+    (folder / "rules" / "no-host-network.test.yaml").write_text(VAP_TEST)
+    return folder
+
+
+def test_admission_policies_have_examples_beside_them(admission: Path) -> None:
+    run = podplan("test", "--require-tests", cwd=admission)
+    assert (run.code, run.err) == (0, "")
+    assert run.out == "5 tests, no failures, 2 of 2 policies tested, 1 of 1 profiles tested\n"
+    run = podplan("test", "rules/no-host-network.test.yaml", cwd=admission)
+    assert run.out == "2 tests, no failures, 1 of 1 policies tested\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "spec: {containers",
+            "spec: {hostNetwork: true, containers",
+            '16:3: VAP:no-host-network good "a Pod with',
+        ),
+        ("at: [/spec", "at: [/metadata, /spec", "3:3: VAP:no-host-network bad"),
+        ("{hostNetwork: null}", "{}", "mended, the rule fires at"),
+        (
+            "policy: no-host-network",
+            "policy: no-hostnetwork",
+            "1:9: POLICY001: there is no ValidatingAdmissionPolicy",
+        ),
+        ("policy: no-host-network", "policy: no-hostnetwork", 'did you mean "no-host-network"?'),
+        ("verdict: good", "verdict: fine", "POLICY001: verdict must be"),
+    ],
+)
+def test_examples_of_admission_policies_keep_their_promises(
+    admission: Path, old: str, new: str, said: str
+) -> None:
+    edit(admission / "rules" / "no-host-network.test.yaml", old, new)
+    run = podplan("test", cwd=admission)
+    assert run.code == 1
+    assert said in run.out
+
+
+def test_an_admission_policy_has_its_examples_in_one_document(admission: Path) -> None:
+    (admission / "rules" / "once-more.test.yaml").write_text(VAP_TEST)
+    run = podplan("test", cwd=admission)
+    assert 'the policy "no-host-network" has examples in rules/no-host-network.test.yaml already' in run.out
+
+
+def test_an_admission_policy_without_examples_is_told_where_tests_are_required(admission: Path) -> None:
+    (admission / "rules" / "no-host-network.test.yaml").unlink()
+    assert podplan("test", cwd=admission).code == 0
+    run = podplan("test", "--require-tests", "--coverage", cwd=admission)
+    assert "VAP:no-host-network: the policy has no bad and no good example" in run.out
+    assert "policy VAP:no-host-network (rules/no-host-network.yaml): no example" in run.out

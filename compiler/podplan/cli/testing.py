@@ -11,7 +11,7 @@ import click
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, request
 from podplan.cli.output import replace_file, write
-from podplan.lint.vap import is_admission
+from podplan.lint.policy import Policy
 from podplan.reading import Reader
 from podplan.reading.files import expand
 from podplan.requests import RequestError
@@ -40,7 +40,7 @@ def command(
 ) -> int:
     """Test policies by their examples, and profiles by their golden renders.
 
-    The policies are those of our form in the folders that the configuration names. NAME.golden.yaml beside
+    The policies are those in the folders that the configuration names. NAME.golden.yaml beside
     NAME.yaml is what podplan render prints for it, in each environment. PATHS (default: this folder, and
     all policies) narrow down which of both are tested.
     """
@@ -65,14 +65,19 @@ def command(
 
 def _examples(paths: Sequence[str], asked: Request) -> Outcome:
     terms = asked.settings.terms
-    own = [one for one in terms.known if one.origin is not None and not is_admission(one.origin.data)]
+    own = [one for one in terms.known if one.origin is not None]
     faults = [(doc, problem) for doc, problem in terms.policy_faults if _is_below(doc.name, paths)]
-    own = [one for one in own if _is_below(one.file, paths)]
+    own = [one for one in own if any(_is_below(file, paths) for file in _files(one))]
     if not own and not faults:
         return Outcome()
     from podplan.testing.examples import run_examples
 
     return run_examples(own, faults, asked.settings.k8s_version)
+
+
+def _files(one: Policy) -> set[str]:
+    """The files in which a policy and its examples are."""
+    return {one.file, one.tests.name} if one.tests is not None else {one.file}
 
 
 def _goldens(paths: Sequence[str], asked: Request, update: bool, update_all: bool) -> Outcome:

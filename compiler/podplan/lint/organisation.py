@@ -11,7 +11,9 @@ from typing import NamedTuple
 from podplan.findings import Problem, Severity
 from podplan.lint import checks
 from podplan.lint.policy import Policy, policy
-from podplan.lint.vap import is_admission, read_vap
+from podplan.lint.vap import POLICY_KIND, is_admission, named, read_vap
+from podplan.lint.vap import code as vap_code
+from podplan.nearest import did_you_mean
 from podplan.provenance import Doc
 from podplan.reading.files import expand, read_inside, root_of
 from podplan.requests import RequestError
@@ -47,13 +49,18 @@ def organisation(folders: Sequence[str], known: Iterable[str]) -> Organisation:
                 found = _problems(doc, taken)
                 problems += ((doc, problem) for problem in found)
                 if not found:
-                    own = policy(doc.data, doc.name)._replace(origin=doc)
+                    own = policy(doc.data, doc.name)._replace(origin=doc, tests=doc)
                     taken |= {own.rule.code, own.rule.name}
                     policies.append(own)
-        admission = read_vap(docs) if any(is_admission(doc.data) for doc in docs) else None
-        if admission is not None:
+        tests, faults = _tests(docs)
+        problems += faults
+        if any(is_admission(doc.data) for doc in docs):
+            admission = read_vap(docs)
             problems += admission.problems
-            policies += (p._replace(origin=admission.origins[p.rule.code]) for p in admission.policies)
+            policies += (
+                one._replace(origin=admission.origins[one.rule.code], tests=tests.get(one.rule.code))
+                for one in admission.policies
+            )
     return Organisation(tuple(policies), tuple(problems), texts)
 
 
@@ -74,6 +81,32 @@ def _docs(folder: str, texts: dict[str, str]) -> Iterator[Doc]:
 def _is_policy(data: object) -> bool:
     """Whether a document means to be a policy of our form; others may be params of admission policies."""
     return isinstance(data, dict) and "apiVersion" not in data and ("id" in data or "check" in data)
+
+
+def _tests(docs: Sequence[Doc]) -> tuple[dict[str, Doc], list[tuple[Doc, Problem]]]:
+    """The examples of the admission policies of a folder by their codes, and what is wrong with them."""
+    tests: dict[str, Doc] = {}
+    problems: list[tuple[Doc, Problem]] = []
+    names = {named(doc) for doc in docs if is_admission(doc.data) and doc.data["kind"] == POLICY_KIND}
+    for doc in (doc for doc in docs if _is_test(doc.data)):
+        found = check_against("PolicyTest", doc.data, ALL_SCHEMA_CODES)
+        problems += ((doc, problem) for problem in found)
+        if found:
+            continue
+        name = doc.data["policy"]
+        first = tests.setdefault(vap_code(name), doc)
+        if name not in names:
+            message = f'there is no {POLICY_KIND} "{name}" in this folder{did_you_mean(name, names)}'
+            problems.append((doc, Problem(FORM, message, ("policy",))))
+        elif first is not doc:
+            message = f'the policy "{name}" has examples in {first.name} already'
+            problems.append((doc, Problem(FORM, message, ("policy",))))
+    return tests, problems
+
+
+def _is_test(data: object) -> bool:
+    """Whether a document means to be the examples of an admission policy."""
+    return isinstance(data, dict) and "apiVersion" not in data and {"policy", "examples"} <= data.keys()
 
 
 def _problems(doc: Doc, taken: set[str]) -> list[Problem]:

@@ -26,7 +26,7 @@ class Policy(NamedTuple):
 
     ``origin`` is the document of a policy that does not come with podplan. ``admission`` is the same demand
     in CEL for the API server, or why it cannot be said so. ``help_for`` has the help for CRs of a kind, where
-    it is another.
+    it is another. ``tests`` is the document with its examples.
     """
 
     rule: Rule
@@ -43,6 +43,7 @@ class Policy(NamedTuple):
     origin: Doc | None = None
     admission: Mapping[str, Any] | str | None = None
     help_for: Mapping[str, str] = {}
+    tests: Doc | None = None
     fix: Mapping[str, Any] | None = None
 
 

@@ -62,7 +62,7 @@ def read_vap(docs: Iterable[Doc]) -> Admission:
                 sound.append(doc)
     bindings = [doc for doc in sound if doc.data["kind"] == BINDING_KIND]
     declared = [doc for doc in sound if doc.data["kind"] == POLICY_KIND]
-    everything = {_name(doc) for doc in docs if is_admission(doc.data) and doc.data["kind"] == POLICY_KIND}
+    everything = {named(doc) for doc in docs if is_admission(doc.data) and doc.data["kind"] == POLICY_KIND}
     for binding in bindings:
         if binding.data["spec"]["policyName"] not in everything:
             name = binding.data["spec"]["policyName"]
@@ -70,13 +70,13 @@ def read_vap(docs: Iterable[Doc]) -> Admission:
             problems.append((binding, Problem("POLICY001", message, ("spec", "policyName"))))
     policies: list[Policy] = []
     for doc in declared:
-        own = [binding for binding in bindings if binding.data["spec"]["policyName"] == _name(doc)]
+        own = [binding for binding in bindings if binding.data["spec"]["policyName"] == named(doc)]
         for where, result in _policies(doc, own, docs):
             if isinstance(result, Policy):
                 policies.append(result)
             else:
                 problems.append((where, result))
-    return Admission(tuple(policies), {code(_name(doc)): doc for doc in declared}, tuple(problems))
+    return Admission(tuple(policies), {code(named(doc)): doc for doc in declared}, tuple(problems))
 
 
 def code(name: str) -> str:
@@ -84,7 +84,8 @@ def code(name: str) -> str:
     return f"VAP:{name}"
 
 
-def _name(doc: Doc) -> str:
+def named(doc: Doc) -> str:
+    """The name of a policy or binding, "" where it has none."""
     metadata = doc.data.get("metadata")
     return str(metadata.get("name", "")) if isinstance(metadata, dict) else ""
 
@@ -103,7 +104,7 @@ def _policies(doc: Doc, bindings: list[Doc], docs: tuple[Doc, ...]) -> Iterator[
         message = "the policy is about creating neither training jobs nor anything that they become"
         yield doc, Problem("POLICY002", message, ("spec", "matchConstraints"))
     elif not bindings:
-        message = f'no {BINDING_KIND} in this folder names the policy "{_name(doc)}", so nothing enforces it'
+        message = f'no {BINDING_KIND} in this folder names the policy "{named(doc)}", so nothing enforces it'
         yield doc, Problem("POLICY002", message, ("metadata", "name"))
     elif not found:
         for binding in sorted(bindings, key=_severity, reverse=True):
@@ -146,7 +147,7 @@ def _bound(
             return
         bodies = [{**body, "paramObject": param} for param in given]
     severity = _severity(binding)
-    name = _name(doc)
+    name = named(doc)
     summary = f"The {POLICY_KIND} {name} of this repository."
     for one in bodies:
         for level in dict.fromkeys(resource.level for resource in resources):

@@ -22,23 +22,30 @@ from podplan.testing import Failure, Outcome, Tested
 
 
 def run_examples(policies: Iterable[Policy], faults: Iterable[tuple[Doc, Problem]], version: str) -> Outcome:
-    """The examples of policies of our form run, by the rules of a Kubernetes ``version``.
+    """The examples of the policies of a repository run, by the rules of a Kubernetes ``version``.
 
     ``faults`` are what is wrong with policies that could not be read; each is a failure.
     """
     failures = [_fault(doc, problem) for doc, problem in faults]
     tested: list[Tested] = []
     ran = len(failures)
-    for policy in policies:
-        assert policy.origin is not None
-        examples = policy.origin.data.get("examples", ())
-        verdicts = tuple(example["verdict"] for example in examples)
-        enough = {"bad", "good"} <= set(verdicts)
-        tested.append(Tested("policy", policy.rule.code, policy.file, verdicts, enough))
-        for index, example in enumerate(examples):
+    for parts in _by_code(policies):
+        rule, doc = parts[0].rule, parts[0].tests
+        examples = [] if doc is None else [(doc, one) for one in doc.data.get("examples", ())]
+        verdicts = tuple(example["verdict"] for _, example in examples)
+        tested.append(Tested("policy", rule.code, parts[0].file, verdicts, {"bad", "good"} <= set(verdicts)))
+        for index, (where, example) in enumerate(examples):
             ran += 1
-            failures += _failures(policy, policy.origin, index, example, version)
+            failures += _failures(parts, where, index, example, version)
     return Outcome(ran, tuple(tested), tuple(failures))
+
+
+def _by_code(policies: Iterable[Policy]) -> list[tuple[Policy, ...]]:
+    """Policies of one code together: an admission policy makes one for each level and object of params."""
+    parts: dict[str, tuple[Policy, ...]] = {}
+    for one in policies:
+        parts[one.rule.code] = (*parts.get(one.rule.code, ()), one)
+    return list(parts.values())
 
 
 def findings(
@@ -111,16 +118,17 @@ def merged(data: Any, patch: Any) -> Any:
 
 
 def _failures(
-    policy: Policy, doc: Doc, index: int, example: Mapping[str, Any], version: str
+    parts: Sequence[Policy], doc: Doc, index: int, example: Mapping[str, Any], version: str
 ) -> list[Failure]:
+    code = parts[0].rule.code
     try:
-        said = list(_broken_promises(policy.rule.code, example, findings(example, (policy,), version)))
+        said = list(_broken_promises(code, example, findings(example, parts, version)))
         if "mended" in example:
-            now = findings(mended(example), (policy,), version)
-            said += (f"mended, {message}" for message in _noise(policy.rule.code, example, now))
+            now = findings(mended(example), parts, version)
+            said += (f"mended, {message}" for message in _noise(code, example, now))
     except (RequestError, BoundExceeded) as error:
         said = [f"the example cannot be checked: {error}"]
-    test = f'{policy.rule.code} {example["verdict"]} "{example["name"]}"'
+    test = f'{code} {example["verdict"]} "{example["name"]}"'
     return [_failure(doc, Problem("", message, ("examples", index)), test) for message in said]
 
 
