@@ -130,6 +130,7 @@ CHECKS: dict[str, str] = {
     "deepspeed-args": "deepspeed",
     "other-launcher": "deepspeed",
     "hostname-needed": "deepspeed",
+    "local-rank-of-program": "deepspeed",
     "unequal-slots": "deepspeed",
     "unused-workers": "deepspeed",
     "missing-workers": "deepspeed",

@@ -28,6 +28,10 @@ _FIELDS = {
     "hostfile": "nothing: the controller writes the hostfile",
 }
 _NOT_UNDER_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bind_core_list")
+# Programs that take their first words for options of their own, and know no --local_rank.
+_WITH_OPTIONS = re.compile(
+    r"python[0-9.]*|(?:ba|da|k|z|a)?sh|env|nohup|timeout|nice|numactl|taskset|stdbuf|accelerate"
+)
 _NO_SCRIPT = re.compile(r"deepspeed needs a script to run")
 
 
@@ -75,6 +79,18 @@ def hostname_needed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             {"workers": hosts},
             [(subject.doc, workers(subject.job)[0], f"{hosts} workers")],
         )
+
+
+def local_rank_of_program(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """``run.exec`` of a program that ends at ``--local_rank``, its first argument; value ``program``."""
+    line = line_of(subject.job)
+    if line is None or line.custom or "no_python" not in line.read.flags:
+        return
+    program = line.read.line.script
+    if mapping(spec_of(subject.job), "config").get("localRank") is False or program is None:
+        return
+    if program.known and _WITH_OPTIONS.fullmatch(program.text.rpartition("/")[2]):
+        yield Hit(line.place(program), {"program": program.text})
 
 
 def unequal_slots(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
