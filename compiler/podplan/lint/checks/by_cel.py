@@ -125,8 +125,11 @@ def _request(policy: Policy, whole: Mapping[str, Any], metadata: Mapping[str, An
 
 
 def _namespace(name: str, job: Job) -> dict[str, Any]:
-    """A namespace of which nothing is known but what every namespace has, and its labels in the inventory."""
-    labels = {**mapping(entry(job, "namespaces", name), "labels"), "kubernetes.io/metadata.name": name}
+    """A namespace with the labels that every namespace has, and those that the inventory gives it."""
+    known = entry(job, "namespaces", name)
+    labels = {**mapping(known, "labels"), "kubernetes.io/metadata.name": name}
+    if isinstance(known.get("podSecurity"), str):
+        labels["pod-security.kubernetes.io/enforce"] = known["podSecurity"]
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
