@@ -8,6 +8,8 @@ from typing import Any
 from podplan.emit import emit_document
 from podplan.rules import Rule
 
+CASES = "../../tests/conformance/cases"
+
 
 def page(data: Mapping[str, Any]) -> str:
     """The page of a policy, in Markdown, from the data of its file."""
@@ -18,7 +20,7 @@ def page(data: Mapping[str, Any]) -> str:
         f"## Why\n\n{data['why'].strip()}",
     ]
     if data.get("proof"):
-        parts.append(f"## Proof\n\n{str(data['proof']).strip()}")
+        parts.append(f"## Proof\n\n{_proof(data['proof'])}")
     if data.get("help") or data.get("helpFor"):
         parts.append("\n\n".join(["## What to do", *_help(data)]))
     parts += [_example(example) for example in data.get("examples", ())]
@@ -72,6 +74,11 @@ def _facts(data: Mapping[str, Any]) -> str:
     preset = data.get("presets", ["default"])[0]
     needs = f"; needs {', '.join(data['needs'])}" if data.get("needs") else ""
     return f"**{_severity(data)}**, {data['basis']}; looks at {where}{kinds}; preset {preset}{needs}"
+
+
+def _proof(proof: Mapping[str, str]) -> str:
+    at = f"{CASES}/{proof['case']}"
+    return f"Run for real: {proof['shows']} ([{proof['case']}]({at}))."
 
 
 def _example(example: Mapping[str, Any]) -> str:
