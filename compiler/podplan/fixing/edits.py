@@ -5,12 +5,15 @@ Positions come from the reader, so comments, quotes and the layout around a chan
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from podplan.emit import emit_document
 from podplan.findings import Change, Edit, Path, value_at
 from podplan.source import Document, Span
 
+# An amount as people write it; no reader of YAML takes it for a number.
+_QUANTITY = re.compile("[1-9][0-9]{0,9}(?:Ki|Mi|Gi|Ti|Pi|m)")
 _NOT_PLAIN = "\"'|>&!*[{"
 
 
@@ -44,6 +47,8 @@ def written(value: Any) -> str:
         return "[" + ", ".join(written(entry) for entry in value) + "]"
     if isinstance(value, str) and "\n" in value:
         raise Refused("the new value has several lines")
+    if isinstance(value, str) and _QUANTITY.fullmatch(value):
+        return value
     return emit_document([value]).removeprefix("- ").rstrip("\n")
 
 

@@ -27,7 +27,15 @@ def at_source(doc: Doc, change: Change) -> tuple[Document, Change]:
         source, path = _entry(doc, change.path)
     if change.op == "rename" and path[-1:] != change.path[-1:]:
         raise Refused(f'the field is called "{path[-1]}" where it is written')
-    return source, change._replace(path=path)
+    now, there = value_at(doc.data, change.path), value_at(source.data, path)
+    return source, change._replace(path=path, value=_typed(change.value, type(now), type(there)))
+
+
+def _typed(value: Any, now: type, there: type) -> Any:
+    """``value`` as it is written where a text here is a number there, or the other way round."""
+    if (now, there) == (str, int) and isinstance(value, str) and value.isdecimal():
+        return int(value)
+    return str(value) if (now, there) == (int, str) else value
 
 
 def _exactly(doc: Doc, path: Path) -> tuple[Document, Path]:
@@ -77,7 +85,9 @@ def _mapping(doc: Doc, path: Path) -> tuple[Document, Path]:
 
 
 def _says(data: Any, path: Path, value: Any) -> bool:
-    return _has(data, path) and type(value_at(data, path)) is type(value) and value_at(data, path) == value
+    """Whether the same is said at ``path``, if only in another type: 4 and "4"."""
+    there = value_at(data, path) if _has(data, path) else None
+    return isinstance(there, str | int | float) and str(there) == str(value)
 
 
 def _has(data: Any, path: Path) -> bool:

@@ -134,4 +134,4 @@ def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
         else {"job": "cr", "set": "cr", "variants": "profile"}.get(policy.scope.level, policy.scope.level)
     )
     also = tuple((Place(where, at), label) for where, at, label in hit.related)
-    return Seen(level, doc, problem, group, policy.rule, also)
+    return Seen(level, doc, problem, group, policy.rule, also, hit.change_in)

@@ -45,7 +45,7 @@ def _order(found: Finding) -> tuple[object, ...]:
 
 
 def _finding(sighting: Sighting) -> Finding:
-    level, doc, problem, group, rule, _ = sighting.seen
+    level, doc, problem, group, rule, _, change_in = sighting.seen
     path, related = _written(doc, problem)
     source = locate(doc, path, problem.on_key)
     stands_for: tuple[Related, ...] = ()
@@ -70,7 +70,7 @@ def _finding(sighting: Sighting) -> Finding:
         related=(*stands_for, *_related(sighting, related, source.location)),
         help=problem.help,
         document=source.steps[-1].doc.data,
-        fix=_fix(doc, problem.change) if problem.change else None,
+        fix=_fix(change_in or doc, problem.change) if problem.change else None,
     )
 
 
@@ -106,7 +106,7 @@ def _is_added(doc: Doc, path: Path) -> bool:
 
 
 def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: Location) -> Iterable[Related]:
-    _, doc, problem, _, _, also = sighting.seen
+    _, doc, problem, _, _, also, _ = sighting.seen
     for path, message in related:
         yield Related(locate(doc, path).location, message)
     for place, message in also:

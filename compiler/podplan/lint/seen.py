@@ -15,6 +15,7 @@ class Seen(NamedTuple):
 
     ``level`` is file, profile, cr or lowered; ``group`` are the lowered objects that it is about. ``rule`` is
     that of a policy, None for the rules in rules.py. ``also`` are further places, each with a label.
+    ``change_in`` is the document that the change of the problem is about, where it is another.
     """
 
     level: str
@@ -23,6 +24,7 @@ class Seen(NamedTuple):
     group: Group | None = None
     rule: Rule | None = None
     also: tuple[tuple[Place, str], ...] = ()
+    change_in: Doc | None = None
 
 
 class Sighting(NamedTuple):

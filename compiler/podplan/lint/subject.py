@@ -49,8 +49,8 @@ class Hit(NamedTuple):
 
     ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
     where the place is in another document of the job than the subject's own. ``by_choice`` as in Problem.
-    ``change`` would repair it, where the policy has a fix: the op of a Change, a path in the same document
-    from its root, and a value.
+    ``change`` would repair it, where the policy has a fix: the op of a Change, a path from the root of the
+    same document, or of ``change_in``, and a value.
     """
 
     path: Path
@@ -60,4 +60,5 @@ class Hit(NamedTuple):
     doc: Doc | None = None
     group: Group | None = None
     change: tuple[str, Path, Any] | None = None
+    change_in: Doc | None = None
     by_choice: bool = False

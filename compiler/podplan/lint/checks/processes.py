@@ -50,15 +50,24 @@ def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             "idle": f"{idle} of its {count.gpus} GPUs {'has' if idle == 1 else 'have'}",
         }
         change = _all_gpus(subject, count)
-        yield _hit(subject, count, values)._replace(change=change)
+        yield _hit(subject, count, values)._replace(change=change, change_in=subject.doc)
+
+
+def _said_in_cr(subject: Subject, count: Count) -> Path | None:
+    """The field of the CR that says how many processes there are, where one does."""
+    field: Path = ("spec", "torchrunConfig", "procPerNode")
+    if count.cr_path is None and value_at(subject.data, field) == str(count.number):
+        return field
+    return count.cr_path
 
 
 def _all_gpus(subject: Subject, count: Count) -> tuple[str, Path, Any] | None:
     """As many processes as GPUs, in the type that the number has now: procPerNode is a string."""
-    if count.cr_path is None:
+    field = _said_in_cr(subject, count)
+    if field is None:
         return None
-    now = value_at(subject.data, count.cr_path)
-    return "set", count.cr_path, str(count.gpus) if isinstance(now, str) else count.gpus
+    now = value_at(subject.data, field)
+    return "set", field, str(count.gpus) if isinstance(now, str) else count.gpus
 
 
 def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

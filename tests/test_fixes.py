@@ -1,0 +1,90 @@
+"""Fixes: what ``--fix`` makes of the files in fixtures/fixes, and what holds for every fix."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from difflib import ndiff
+from pathlib import Path
+
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from podplan.lint.catalogue import whole
+from tests.golden import FIXTURES, mistake_cases, podplan
+
+CASES = sorted((FIXTURES / "fixes").glob("*.yaml"))
+MISTAKES = mistake_cases()
+FIXED = {data["id"] for data in whole() if "fix" in data}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])
+def test_golden(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    shutil.copy(case, tmp_path / "job.yaml")
+    monkeypatch.chdir(tmp_path)
+    said = podplan("check", "--diff", "--unsafe-fixes", "job.yaml")
+    golden = case.with_suffix(".diff")
+    file_regression.check(said.out + said.err, fullpath=golden, encoding="utf-8", newline="")
+    assert said.code == (1 if said.out else 0)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.stem for case in CASES])
+def test_only_the_lines_of_the_fixes_change(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(case, tmp_path / "job.yaml")
+    monkeypatch.chdir(tmp_path)
+    shown = podplan("check", "--diff", "--unsafe-fixes", "job.yaml").out
+    before = Path("job.yaml").read_bytes().decode().splitlines(keepends=True)
+    podplan("check", "--fix-only", "--unsafe-fixes", "job.yaml")
+    after = Path("job.yaml").read_bytes().decode().splitlines(keepends=True)
+    told = Counter(line.rstrip("\r\n") for line in shown.splitlines()[2:] if line[:1] in "+-")
+    really = Counter(line[0] + line[2:].rstrip("\r\n") for line in ndiff(before, after) if line[:1] in "+-")
+    assert told == really
+    assert {line.endswith("\r\n") for line in after} == {line.endswith("\r\n") for line in before}
+
+
+@pytest.mark.parametrize("folder", MISTAKES, ids=[folder.name for folder in MISTAKES])
+def test_what_is_fixed_is_gone_and_stays_gone(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(folder, tmp_path / "repository")
+    monkeypatch.chdir(tmp_path / "repository")
+    Path(".git").mkdir()
+    fixed = podplan("check", "--fix-only", "--unsafe-fixes", ".")
+    assert fixed.code == 0
+    again = podplan("check", "--diff", "--unsafe-fixes", ".")
+    assert again.out == ""
+    assert "would fix" not in again.err
+
+
+def test_every_policy_with_a_fix_is_fixed_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (FIXTURES / "fixes", *MISTAKES):
+        shutil.copytree(folder, folder.name)
+        Path(folder.name, ".git").mkdir()
+    fixed = set()
+    for path in Path().iterdir():
+        said = podplan("check", "--preview", "--format", "json", str(path))
+        fixed |= {found["rule"] for found in json.loads(said.out)["findings"] if found["fix"]}
+    assert fixed >= FIXED
+
+
+def test_a_file_that_changes_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(CASES[0], tmp_path / "job.yaml")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("podplan.cli.fixing._now", lambda _: "something else")
+    before = Path("job.yaml").read_bytes()
+    said = podplan("check", "--fix", "job.yaml")
+    assert said.code == 2
+    assert "has changed" in said.err
+    assert Path("job.yaml").read_bytes() == before
+
+
+def test_standard_input_is_not_repaired() -> None:
+    said = podplan("check", "--fix", "-")
+    assert said.code == 2
+    assert "standard input cannot be repaired" in said.err
