@@ -8,12 +8,18 @@ from __future__ import annotations
 
 from podplan.provenance import Fact
 
+OF_JOB = ("kind", "job")  # words in messages
+OF_POD = (*OF_JOB, "pod", "code")
+_RESTARTS = ("Never", "OnFailure", "Always")
+_CLEAN_UPS = ("None", "Unfinished", "All")
+
 RESTART_POLICY = Fact(
     "restart.policy",
     "the restart policy is OnFailure unless another is given",
     "documented",
     "t9k-semantics §1.3, API reference: ReplicaSpec.restartPolicy, Worker.restartPolicy",
     "OnFailure",
+    _RESTARTS,
 )
 RESTART_POLICY_PYTORCH = Fact(
     "restart.policy-pytorch",
@@ -21,6 +27,7 @@ RESTART_POLICY_PYTORCH = Fact(
     "assumed",
     "t9k-semantics §1.3, screenshots of the form that creates a job",
     "OnFailure",
+    (*_RESTARTS, "ExitCode"),
 )
 RESTART_NEVER_AGAIN = Fact(
     "restart.never",
@@ -172,6 +179,7 @@ CLEAN_UP_DEFAULT = Fact(
     "documented",
     "t9k-semantics §1.4, API reference: GenericJobSpec.cleanUpPolicy",
     "None",
+    _CLEAN_UPS,
 )
 CLEAN_UP_DEFAULT_ASSUMED = Fact(
     "clean-up.default-run-policy",
@@ -179,6 +187,7 @@ CLEAN_UP_DEFAULT_ASSUMED = Fact(
     "assumed",
     "t9k-semantics §1.4",
     "None",
+    _CLEAN_UPS,
 )
 CLEAN_UP_WORKERS = Fact(
     "clean-up.workers",
@@ -278,6 +287,7 @@ SAYS_FAILED_RULE = Fact(
     "documented",
     "t9k-semantics §1.5, status of a real job",
     "The job is failed with rule: {rule}",
+    words=(*OF_JOB, "rule"),
 )
 SAYS_OUT_OF_REACH = Fact(
     "status.says-out-of-reach",
@@ -285,6 +295,7 @@ SAYS_OUT_OF_REACH = Fact(
     "assumed",
     "t9k-semantics §4.2",
     "The job is failed: none of its success rules can be fulfilled any more.",
+    words=OF_JOB,
 )
 SAYS_FAILED_DEEPSPEED = Fact(
     "status.says-failed-deepspeed",
@@ -292,6 +303,7 @@ SAYS_FAILED_DEEPSPEED = Fact(
     "documented",
     "t9k-semantics §1.5, status of a real job",
     "{kind} {job} has failed: {pod} failed with exit code {code}",
+    words=OF_POD,
 )
 SAYS_FAILED = Fact(
     "status.says-failed",
@@ -299,6 +311,7 @@ SAYS_FAILED = Fact(
     "assumed",
     "t9k-semantics §1.5",
     "{kind} {job} has failed: {pod} failed with exit code {code}",
+    words=OF_POD,
 )
 SAYS_DEADLINE = Fact(
     "status.says-deadline",
@@ -306,6 +319,7 @@ SAYS_DEADLINE = Fact(
     "assumed",
     "t9k-semantics §1.4, §1.5",
     "{kind} {job} has failed: it ran for longer than activeDeadlineSeconds",
+    words=OF_JOB,
 )
 SAYS_REPLICA_FAILED = Fact(
     "status.says-replica-failed",
@@ -313,4 +327,5 @@ SAYS_REPLICA_FAILED = Fact(
     "documented",
     "t9k-semantics §1.5, status of a real job",
     "Pod[{pod}] exited with error code {code}",
+    words=OF_POD,
 )

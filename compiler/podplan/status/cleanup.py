@@ -33,7 +33,7 @@ def cleaned(job: Observed, has_ended: bool) -> Cleaned:
     written = at(job.cr, job.kind.clean_up_at)
     known = isinstance(written, str) and written in POLICIES
     default = job.options.fact(job.kind.clean_up)
-    policy = written if known else default.value if default.value in POLICIES else "None"
+    policy = written if known else default.value
     fact = POLICIES[policy] if known else default
     path = job.kind.clean_up_at if known else ()
     if not has_ended:

@@ -45,7 +45,8 @@ def observed(
     cr: dict[str, Any], replicas: list[Replica], options: Options, elapsed: int | None = None
 ) -> Observed:
     """A job of one of the kinds in the table."""
-    return Observed(cr, TABLE[cr["kind"]], tuple(replicas), options, elapsed)
+    kind = cr["kind"]
+    return Observed(cr, TABLE[kind], tuple(replicas), options._replace(kind=kind), elapsed)
 
 
 def at(data: Any, path: Path) -> Any:

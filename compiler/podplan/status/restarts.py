@@ -107,8 +107,9 @@ def _policy(job: Observed, spec: Path, type_: str, used: int) -> Policy:
     if isinstance(written, str) and written in POLICIES:
         rule = job.options.fact(POLICIES[written])
         return Policy(written, rule, rule, path, _budget(job, spec, type_, used))
-    name = fact.value if fact.value in POLICIES else "OnFailure"
-    return Policy(name, job.options.fact(POLICIES[name]), fact, (), _budget(job, spec, type_, used))
+    return Policy(
+        fact.value, job.options.fact(POLICIES[fact.value]), fact, (), _budget(job, spec, type_, used)
+    )
 
 
 def _budget(job: Observed, spec: Path, type_: str, used: int) -> Budget:
@@ -162,10 +163,8 @@ def _sentence(run: list[Ended]) -> str:
         return f"{subject} started again: the policy is {policy.name}; {_counted(run, policy.budget)}"
     reason = f"the policy is {policy.name}"
     if first.why == "code":
-        *codes, last = (str(code) for code in policy.rule.value)
-        reason += (
-            f", and only {', '.join(codes)} and {last} restart" if codes else f", and only {last} restarts"
-        )
+        codes = ", ".join(str(code) for code in policy.rule.value)
+        reason += f", which restarts only after {' or '.join(codes.rsplit(', ', 1)) or 'no code'}"
     if first.why == "limit":
         reason += f", but {_used_up(policy.budget)}"
     if first.why == "order":
@@ -178,7 +177,7 @@ def _sentence(run: list[Ended]) -> str:
 
 def _used_up(budget: Budget) -> str:
     if budget.limit <= 0:
-        return "no restarts are granted (the limit is 0)"
+        return f"no restarts are granted (the limit is {budget.limit})"
     return f"{_which(budget)} that {budget.shared} {'is' if budget.limit == 1 else 'are'} used up"
 
 
