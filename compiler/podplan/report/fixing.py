@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import unified_diff
+from typing import TYPE_CHECKING
 
 from podplan.findings import Edit, Fix
-from podplan.repair import Repaired
 from podplan.report.style import PLAIN, Style
 from podplan.report.visible import visible
+
+if TYPE_CHECKING:
+    from podplan.repair import Repaired
 
 ADDED, REMOVED, HUNK = "32", "31", "36"
 
 
 def diff(repaired: Repaired, style: Style = PLAIN) -> str:
     """A unified diff of all files that would change."""
+    from difflib import unified_diff
+
     return "".join(
         _ended(line, style)
         for file in sorted(repaired.texts)
