@@ -49,7 +49,7 @@ def why_not(policy: Policy) -> str:
         return "it looks at a profile, which the API server never sees"
     if policy.scope.level == "set":
         return "it looks at several jobs, and the API server sees one object at a time"
-    if policy.needs:
+    if policy.needs and policy.evaluator != "cel":
         return "it needs the inventory, which the API server does not have"
     if policy.preview:
         return "it is a preview"
