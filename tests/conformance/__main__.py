@@ -29,20 +29,21 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     python = Path(options.python).absolute()
-    if lacking := machine.missing((), python):
-        print(f"nothing can run here without {'; '.join(lacking)}", file=sys.stderr)
+    chosen = [case for case in cases.cases(options.only) if case.short or not options.short]
+    needs = [need for case in chosen for need in case.needs] if options.require else []
+    if lacking := machine.missing(needs, python):
+        print(f"the conformance runs need {'; '.join(lacking)}", file=sys.stderr)
         return 2
     rows = []
-    for case in cases.cases(options.only):
-        if case.short or not options.short:
-            for row in _run(case, python):
-                print(table.line(row), flush=True)
-                if row.outcome and (row.failures or options.logs):
-                    _explain(row)
-                rows.append(row)
+    for row in (row for case in chosen for row in _run(case, python)):
+        print(table.line(row), flush=True)
+        if row.outcome and (row.failures or options.logs):
+            _explain(row)
+        rows.append(row)
     print(", ".join(f"{n} {what}" for what, n in table.summary(rows).items()))
     if options.write:
-        PAGE.write_text(table.page(rows, machine.versions(python)))
+        before = PAGE.read_text() if PAGE.exists() else ""
+        PAGE.write_text(table.page(rows, [*cases.cases()], before, machine.versions(python)))
     return int(any(row.failures and (row.outcome or options.require) for row in rows) or not rows)
 
 
@@ -93,7 +94,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name has this in it")
     parser.add_argument("--short", action="store_true", help="the short selection")
     parser.add_argument("--require", action="store_true", help="a case that cannot run here is a failure")
-    parser.add_argument("--write", action="store_true", help="write docs/conformance.md")
+    parser.add_argument("--write", action="store_true", help="write what ran into docs/conformance.md")
     parser.add_argument("--logs", action="store_true", help="show the logs also of cases that hold")
     return parser.parse_args()
 

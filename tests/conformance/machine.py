@@ -29,14 +29,23 @@ def missing(needs: Iterable[str], python: Path) -> list[str]:
     """What is not here of what a case needs: programs by name, and packages of the interpreter."""
     wanted = [*ALWAYS, *needs, *(more for need in needs for more in IMPLIED.get(need, ()))]
     lacking = [need for need in dict.fromkeys(wanted) if not _there(need, python)]
-    root = [] if os.geteuid() == 0 else ["root, to make namespaces"]
-    return root + [_said(need, python) for need in lacking]
+    return ([] if _may_isolate() else ["root that may make namespaces and mounts"]) + [
+        _said(need, python) for need in lacking
+    ]
 
 
 def _said(need: str, python: Path) -> str:
     return (
         f"{need}, of the package {PROGRAMS[need]}" if need in PROGRAMS else f"the package {need} of {python}"
     )
+
+
+@cache
+def _may_isolate() -> bool:
+    words = ["unshare", "--mount", "--net", "--pid", "--fork", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+    if os.geteuid() or shutil.which(words[0]) is None:
+        return False
+    return subprocess.run(words, check=False, capture_output=True, timeout=10).returncode == 0
 
 
 @cache

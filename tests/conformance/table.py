@@ -37,22 +37,30 @@ def line(row: Row) -> str:
     return f"{state:<4} {seconds}  {' '.join((row.case.name, row.run.name)):<40} {said}"
 
 
-def page(rows: Iterable[Row], versions: Mapping[str, str]) -> str:
-    """docs/conformance.md, from all rows."""
-    rows = [*rows]
-    ran = [row for row in rows if row.outcome]
-    cells = [
-        (_name(row), what(row), happened(row.run, row.outcome), proves(row), f"{row.outcome.seconds:.0f}")
-        for row in ran
-        if row.outcome
-    ]
-    head = ("case", "what ran", "what happened", "what it proves", "seconds")
+def page(rows: Iterable[Row], known: Iterable[Case], before: str, versions: Mapping[str, str]) -> str:
+    """docs/conformance.md: a line for each run of the ``known`` cases, from ``rows`` or else ``before``."""
+    ran = {_title(text): text for text in before.splitlines() if text.startswith(("| ", "- "))}
+    for row in rows:
+        ran |= {_title(text): text for text in [_line(row)]}
+    wanted = [name for case in known for name in (case.name, *(title(case, run) for run in case.runs))]
+    lines = [ran[name] for name in dict.fromkeys(wanted) if name in ran]
+    cells = ["| case | what ran | what happened | what it proves | seconds |", "|---|---|---|---|---|"]
     parts = [HEAD + "Versions: " + ", ".join(f"{name} {text}" for name, text in versions.items()) + "."]
-    parts.append("\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * 5, *cells)))
-    missing = [f"- {row.case.name}: {'; '.join(row.failures)}" for row in rows if not row.outcome]
-    if missing:
+    parts.append("\n".join([*cells, *(text for text in lines if text.startswith("|"))]))
+    if missing := [text for text in lines if text.startswith("-")]:
         parts.append("## Not run\n\n" + "\n".join(missing))
     return "\n\n".join(parts) + "\n"
+
+
+def _title(text: str) -> str:
+    return text[2:].partition(" |" if text.startswith("|") else ": ")[0]
+
+
+def _line(row: Row) -> str:
+    if row.outcome is None:
+        return f"- {row.case.name}: {'; '.join(row.failures)}"
+    cells = (title(row.case, row.run), what(row), happened(row.run, row.outcome), proves(row))
+    return f"| {' | '.join(cells)} | {row.outcome.seconds:.0f} |"
 
 
 def what(row: Row) -> str:
@@ -91,8 +99,9 @@ def _end(end: str, count: int, of: int) -> str:
     return said if count == of else f"{count} {said}"
 
 
-def _name(row: Row) -> str:
-    return f"{row.case.name} ({row.run.name})" if row.run.name else row.case.name
+def title(case: Case, run: Run) -> str:
+    """What a run is called in the table."""
+    return f"{case.name} ({run.name})" if run.name else case.name
 
 
 def summary(rows: Iterable[Row]) -> dict[str, Any]:

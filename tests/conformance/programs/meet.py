@@ -1,7 +1,7 @@
 """Replicas that meet over plain sockets by a TF_CONFIG, the way of jobs that know nothing of torch.
 
-Each listens at its own entry of the cluster and calls all others, and trains when all have answered it. With
-``linger SECONDS`` it then goes on for a while, as a parameter server does; with ``end CODE`` it ends with that.
+Each listens at its own entry of the cluster and calls all others, and trains when all have answered it.
+With ``linger SECONDS`` it then goes on for a while, as a parameter server does; with ``end CODE`` it ends so.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trains, and tells what reached the process: its arguments, and the variables whose names begin with SHOW_."""
+"""Trains, and tells what reached the process: arguments, and the variables whose names begin with SHOW_."""
 
 from __future__ import annotations
 
