@@ -26,6 +26,7 @@ FLOORS = [
     {"importing"},
     {"pipeline"},
     {"rendering"},
+    {"checking"},
     {"check"},
     {"testing", "repair", "calibration"},
     {"report"},

@@ -1,0 +1,93 @@
+"""What there is to say about one file: its text, and each of its documents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from podplan.checking.jobs import object_findings, plan_findings
+from podplan.checking.run import Run
+from podplan.findings import Finding, Location
+from podplan.lint.fold import findings
+from podplan.lint.masking import secrets_written
+from podplan.lint.seen import Seen, Sighting
+from podplan.lint.selection import UNSILENCED
+from podplan.pipeline import check_form, plans
+from podplan.provenance import trace
+from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
+from podplan.rendering.origin import compare, header_of, source_path
+from podplan.rules import RULES
+from podplan.source import Fault, Source
+
+
+def file_findings(source: Source, run: Run) -> Iterator[Finding]:
+    """The findings of a file of ours, in order; what is not ours is counted."""
+    found = list(items(source))
+    ours = any(item.what != "other" for item in found) or mentions_ours(source.text)
+    if not ours or (source.faults and not found and is_helm_template(source.text)):
+        run.not_checked.update(item.reason for item in found)
+        if not found:
+            run.not_checked[_why_nothing(source)] += 1
+        return
+    if run.silences.open(source):
+        run.texts[source.file] = source.text
+    if any(fault.rule in UNSILENCED for fault in source.faults):
+        run.unlowered.add(source.file)
+    for fault in (*source.faults, *_hints(source, found)):
+        yield fault_finding(source, fault)
+    for item in found:
+        yield from _item_findings(item, run)
+
+
+def _hints(source: Source, found: Iterable[Item]) -> Iterator[Fault]:
+    """The scalars of profiles and CRs that Kubernetes reads as something else than they look."""
+    ours = {index for item in found if item.what != "other" for index in _document_indexes(item)}
+    return (hint for hint in source.hints if hint.document in ours)
+
+
+def _document_indexes(item: Item) -> Iterator[int]:
+    end = trace(item.doc, ())[-1].doc.source
+    if end is not None:
+        yield end.index
+
+
+def _why_nothing(source: Source) -> str:
+    if is_helm_template(source.text):
+        return "Helm template"
+    return "not YAML" if source.faults else "empty"
+
+
+def fault_finding(source: Source, fault: Fault) -> Finding:
+    """The finding that a fault of a text is."""
+    rule, span = RULES[fault.rule], fault.span
+    return Finding(
+        rule=rule.code,
+        name=rule.name,
+        severity=rule.severity,
+        message=fault.message,
+        basis=rule.basis,
+        location=Location(source.file, span.line, span.column, span.end_line, span.end_column, ()),
+        level="file",
+        help=fault.help,
+    )
+
+
+def _item_findings(item: Item, run: Run) -> Iterator[Finding]:
+    run.secrets += secrets_written(item.doc)
+    if item.what == "other":
+        run.not_checked[item.reason] += 1
+    elif item.what in ("base", "inventory"):
+        run.shared.add(item.doc.name)
+        faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
+        yield from findings((Sighting("", one, None) for one in faults), 1)
+    elif item.what == "object":
+        yield from object_findings(item, run)
+    elif item.what == "cr" and (said := header_of(item)) is not None:
+        stale = compare(item, said, run.settings, run.reader)
+        if stale is not None:
+            run.not_checked["rendered CR that is stale"] += 1
+            yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))], 1)
+        else:
+            run.rendered.append((item, os.path.realpath(source_path(item, said))))
+    else:
+        yield from plan_findings(plans(item, run.settings, run.reader), run)

@@ -1,0 +1,99 @@
+"""What there is to say about jobs: what their plans came across, and what the policies say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podplan.checking.run import Run
+from podplan.findings import Finding
+from podplan.groups import Group
+from podplan.lint.apply import apply, apply_to_variants, lacking
+from podplan.lint.fold import findings
+from podplan.lint.locate import locate
+from podplan.lint.masking import secrets
+from podplan.lint.seen import Seen, Sighting
+from podplan.lint.selection import enforced
+from podplan.lint.subject import Job
+from podplan.pipeline import Plan, check_object
+from podplan.provenance import Doc
+from podplan.reading.documents import Item, identity
+
+
+def plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
+    """The findings of all variants of one document; what is equal in several is said once."""
+    sightings: list[Sighting] = []
+    crs: list[Doc] = []
+    file = ""
+    ids: list[str] = []
+    before = len(run.jobs)
+    for plan in made:
+        file = plan.item.doc.name
+        crs += [plan.cr] if plan.cr is not None else []
+        if plan.variant is not None:
+            ids.append(plan.variant)
+        run.counts["objects"] += plan.cr is not None
+        run.counts["lowered"] += sum(group.replicas for group in plan.groups)
+        named = identity(plan.cr.data) if plan.cr is not None else None
+        sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *_ruled(plan, run))]
+    sightings += _of_all_variants(ids, tuple(run.jobs[before:]), file, run)
+    return run.silences.annotated(file, crs, findings(sightings, len(ids)))
+
+
+def object_findings(item: Item, run: Run) -> list[Finding]:
+    """The findings of a Kubernetes object."""
+    run.counts["objects"] += 1
+    group = Group(item.doc)
+    job = Job(None, (group,), version=run.settings.k8s_version)
+    run.jobs.append(job)
+    policies = run.silences.ruling(item.doc.name).policies
+    run.secrets += secrets(run.silences.terms.known, job)
+    seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
+    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
+    return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
+
+
+def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run) -> list[Sighting]:
+    """What policies about a profile as a whole say, where every variant of it is there."""
+    if not jobs or len(jobs) < len(ids) or run.settings.environments != "all":
+        return []
+    seen = apply_to_variants(run.silences.ruling(file).policies, jobs)
+    return [Sighting(id_, one, None) for one in seen for id_ in ids]
+
+
+def set_findings(job: Job, seen: Seen, run: Run) -> list[Finding]:
+    """What a policy about all jobs says of one, if it is on for the file of that job."""
+    assert job.cr is not None
+    file = locate(job.cr, ()).location.file
+    rule = next(
+        (one.rule for one in run.silences.ruling(file).policies if one.rule.code == seen.problem.rule), None
+    )
+    if rule is None:
+        return []
+    said = findings([Sighting("", seen._replace(rule=rule), identity(job.cr.data))], 1)
+    return run.silences.annotated(file, [job.cr], said)
+
+
+def _ruled(plan: Plan, run: Run) -> list[Seen]:
+    """What the policies say of a plan; of one that does not lower they say nothing, and that is counted."""
+    if plan.variant is None:
+        if plan.failed:
+            run.not_checked["CR: the profile has errors"] += len(plan.failed)
+            run.unlowered.add(plan.item.doc.name)
+        return []
+    if not plan.lowered:
+        run.not_checked[_why_not_lowered(plan)] += 1
+        run.unlowered.add(plan.item.doc.name)
+        return []
+    job = Job(plan.cr, plan.groups, plan.profile, plan.inventory, run.settings.k8s_version)
+    policies = run.silences.ruling(plan.item.doc.name, enforced(job)).policies
+    run.jobs.append(job)
+    run.secrets += secrets(run.silences.terms.known, job)
+    for policy in lacking(policies, job):
+        run.silences.undecided.add(policy.rule.code)
+    return list(apply(policies, job))
+
+
+def _why_not_lowered(plan: Plan) -> str:
+    if any(seen.problem.rule == "CR900" for seen in plan.seen):
+        return "lowered objects: the kind is not lowered yet"
+    return "lowered objects: the CR has errors" if plan.cr else "CR: the profile has errors"

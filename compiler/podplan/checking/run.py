@@ -1,0 +1,47 @@
+"""What grows while files are checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from podplan.findings import Finding, Location
+from podplan.limits import BoundExceeded
+from podplan.lint.silences import Silences
+from podplan.lint.subject import Job
+from podplan.pipeline import Settings
+from podplan.reading import Reader
+from podplan.reading.documents import Item
+
+Something = TypeVar("Something")
+
+
+class Run:
+    """What grows while files are checked: counts, findings, and the jobs for policies about all of them."""
+
+    def __init__(self, settings: Settings, reader: Reader) -> None:
+        self.settings = settings
+        self.reader = reader
+        self.counts: Counter[str] = Counter()
+        self.not_checked: Counter[str] = Counter()
+        self.findings: list[Finding] = []
+        self.texts: dict[str, str] = {}
+        self.texts_of_jobs: dict[str, str] = {}  # of files without a finding, until one about several jobs
+        self.jobs: list[Job] = []
+        self.silences = Silences(settings.policies, settings.terms)
+        self.shared: set[str] = set()  # files that others refer to
+        self.unlowered: set[str] = set()
+        self.secret: set[str] = set()  # files of which no line is shown
+        self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
+        self.given_up: list[str] = []
+        self.files: set[str] = set()
+        self.rendered: list[tuple[Item, str]] = []  # with the real paths of their sources
+
+
+def as_far_as_bounds(found: Iterable[Something], run: Run) -> Iterator[Something]:
+    """What there is until a bound is reached, which is noted, so that the other files get their turn."""
+    try:
+        yield from found
+    except BoundExceeded as error:
+        run.given_up.append(str(error))
