@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -101,3 +102,25 @@ def test_a_process_of_its_own_prints_the_same_bytes(tmp_path: Path) -> None:
         env = {"PYTHONHASHSEED": seed, "LC_ALL": "C"}
         run = command.podplan("status", *arguments_of(folder), cwd=tmp_path, env=env)
         assert run.out == (folder / "status.txt").read_text(encoding="utf-8")
+
+
+PAGE = (FIXTURES.parent / "docs" / "status.md").read_text(encoding="utf-8")
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_what_the_page_shows_is_what_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    job, pods = _blocks("yaml")
+    Path("bert.yaml").write_text(job)
+    Path("pods.yaml").write_text(pods)
+    assert podplan("status", "bert.yaml", "--pods", "pods.yaml").code == 0
+    for block in _blocks("console"):
+        for shown in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, output = shown.partition("\n")
+            run = line.removeprefix("kubectl get pods -o yaml | ").replace("--pods -", "--pods pods.yaml")
+            said = podplan(*shlex.split(run)[1:])
+            assert said.code == 0, said.err
+            assert output in ("", said.out)
