@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tests.conformance import network, volumes
 from tests.conformance.expansion import expanded
+from tests.conformance.probes import Probe
 
 SIGNALLED = 128
 
@@ -45,6 +46,11 @@ class Pod:
         self.waiting = [*spec["spec"].get("initContainers", ())]
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.started = False
+        self.probes = [
+            Probe(container, self.address, self._answers)
+            for container in spec["spec"]["containers"]
+            if "readinessProbe" in container
+        ]
 
     def step(self) -> None:
         """Start what is due."""
@@ -78,10 +84,13 @@ class Pod:
 
     def ready(self) -> bool:
         """Whether the Services of the Pod give out its address."""
+        return self.runs() and all(probe.holds() for probe in self.probes)
+
+    def runs(self) -> bool:
+        """Whether all containers run what they are to run."""
         # The root of a container is whole when this file is there; see _start.
-        return self.phase() == "Running" and all(
-            (self.folder / name / "up").exists() for name in self.running
-        )
+        up = all((self.folder / name / "up").exists() for name in self.running)
+        return up and self.phase() == "Running"
 
     def know(self, text: str) -> None:
         """Give the Pod this hosts file; it is written in place, because containers have it mounted."""
@@ -145,6 +154,14 @@ class Pod:
                 stdout=out,
                 stderr=subprocess.STDOUT,
             )
+
+    def _answers(self, words: Sequence[str], timeout: float) -> bool:
+        asked = self.exec(words, self.node.logs / f"{self.name}.probe.log")
+        try:
+            return asked.wait(timeout) == 0
+        except subprocess.TimeoutExpired:
+            asked.kill()
+            return False
 
     def _first(self, name: str) -> str:
         """The id of the first process of a container, as the node sees it."""

@@ -85,7 +85,7 @@ class Job:
 
     def exec(self) -> None:
         """Once all Pods run, run the commands of the case in them."""
-        if self.execs is None and not self.due and all(pod.ready() for pod in self.pods.values()):
+        if self.execs is None and not self.due and all(pod.runs() for pod in self.pods.values()):
             self.execs = [
                 self.pods[name].exec(entry["command"], self.logs / f"{name}.exec.{number}.log")
                 for number, entry in enumerate(self.plan["exec"])
