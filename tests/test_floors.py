@@ -82,6 +82,7 @@ HEAVY = {
     "podplan.profile",
     "podplan.importing",
     "podplan.cel",
+    "podplan.status",
     "podplan.calibration",
     "cel_expr_python",
 }
