@@ -37,12 +37,17 @@ SUFFIXES = {
 @pytest.mark.parametrize("format_", [*FORMATS, "statistics"])
 def test_golden(format_: str, file_regression: FileRegressionFixture) -> None:
     golden = FIXTURES / f"findings.{SUFFIXES.get(format_, f'{format_}.txt')}"
-    file_regression.check(rendered(RESULT, format_), fullpath=golden, encoding="utf-8", newline="")
+    text = rendered(RESULT, format_)
+    if format_ == "sarif":  # the pages of the rules are docs/rules, which change by themselves
+        text = re.sub(
+            r'("markdown"|"fullDescription": \{\s*"text"|"help": \{\s*"text"): ".*"', r'\1: "…"', text
+        )
+    file_regression.check(text, fullpath=golden, encoding="utf-8", newline="")
 
 
 @pytest.mark.parametrize("width", [60, 100])
 def test_golden_of_a_terminal(width: int, file_regression: FileRegressionFixture) -> None:
-    text = rendered(RESULT, "full", Style(colour=True, width=width))
+    text = rendered(RESULT, "full", Style(colour=True, width=width, wraps=True))
     golden = FIXTURES / f"findings.{width}.ansi"
     file_regression.check(text, fullpath=golden, encoding="utf-8", newline="")
 

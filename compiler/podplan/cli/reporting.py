@@ -82,11 +82,9 @@ def style_of(color: str, environment: Mapping[str, str]) -> Style:
         colour = True
     else:
         colour = terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
-    return (
-        Style(colour, os.get_terminal_size(sys.stdout.fileno()).columns or PLAIN.width)
-        if terminal
-        else (PLAIN._replace(colour=colour))
-    )
+    if not terminal:
+        return PLAIN._replace(colour=colour)
+    return Style(colour, os.get_terminal_size(sys.stdout.fileno()).columns or PLAIN.width, wraps=True)
 
 
 def _output(text: str) -> tuple[str, str]:

@@ -30,19 +30,21 @@ def underlined(where: Location, line: str, width: int, mark: str) -> tuple[str, 
     end = where.end_column if where.end_line == where.line else len(line.rstrip()) + 1
     before = columns(shown_line(line[: where.column - 1]))
     length = max(1, min(columns(shown_line(line[where.column - 1 : end - 1])), MAX_UNDERLINED))
-    text = shown_line(line)
+    text, shift = window(shown_line(line), before, length, width)
+    return text, " " * shift + mark * max(1, min(length, width - shift))
+
+
+def window(text: str, before: int, length: int, width: int) -> tuple[str, int]:
+    """At most ``width`` columns of a text, around the place that begins after ``before`` columns.
+
+    What comes with it is how many columns of the window stand before the place.
+    """
     if max(columns(text), before + length) <= width:
-        return text, " " * before + mark * length
+        return text, before
     start = max(0, min(before - MARGIN, before + length + 1 - width)) if before + length >= width else 0
     start = max(start, before + 3 - width)
     part, skipped = _slice(text, start, width)
-    shift = before - skipped + (columns(CUT) if start else 0)
-    return part, " " * shift + mark * max(1, min(length, width - shift))
-
-
-def cut(text: str, width: int) -> str:
-    """The beginning of a text, with … where it has more than ``width`` columns."""
-    return text if columns(text) <= width else _slice(text, 0, width)[0]
+    return part, before - skipped + (columns(CUT) if start else 0)
 
 
 def _slice(text: str, start: int, width: int) -> tuple[str, int]:

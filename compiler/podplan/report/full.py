@@ -8,7 +8,7 @@ from typing import NamedTuple
 from podplan.check import Result
 from podplan.findings import Finding, Fix, Location, Severity, pointer
 from podplan.report.fixing import ADDED, REMOVED, preview
-from podplan.report.frame import CUT, cut, shown_line, underlined
+from podplan.report.frame import CUT, columns, shown_line, underlined, window
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
 from podplan.report.visible import visible
@@ -36,11 +36,16 @@ def _line(found: Finding, style: Style) -> str:
     """An info in one line: there are many, and they keep nothing from running."""
     where = found.location
     place = visible(f"{where.file}:{where.line}:{where.column}")
-    return f"{_head(found, style)}: {place}: {visible(found.message)}"
+    head = f"{found.severity}[{found.rule} {found.name}]"
+    told = style.lines(f": {place}: {visible(found.message)}", len(head), 2)
+    return "\n".join([style.paint(head, SEVERITIES[found.severity]) + told[0], *told[1:]])
 
 
-def _head(found: Finding, style: Style) -> str:
-    return style.paint(f"{found.severity}[{found.rule} {found.name}]", SEVERITIES[found.severity])
+def _head(found: Finding, style: Style) -> list[str]:
+    head = f"{found.severity}[{found.rule} {found.name}]"
+    first, *more = style.lines(f": {visible(found.message)}", len(head), 2)
+    painted = style.paint(head, SEVERITIES[found.severity]) + style.paint(first, BOLD)
+    return [painted, *(style.paint(line, BOLD) for line in more)]
 
 
 class Mark(NamedTuple):
@@ -55,14 +60,16 @@ def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) ->
     marks = [Mark(found.location, "", main=True)]
     marks += [Mark(related.location, visible(related.message), main=False) for related in found.related]
     gutter = max(len(str(mark.where.line)) for mark in marks)
-    lines = [f"{_head(found, style)}{style.paint(': ' + visible(found.message), BOLD)}"]
+    lines = _head(found, style)
     for number, file in enumerate(dict.fromkeys(mark.where.file for mark in marks)):
         of_file = [mark for mark in marks if mark.where.file == file]
         first = of_file[0].where
         arrow = style.paint("-->" if number == 0 else ":::", BLUE)
         lines.append(f"{' ' * gutter}{arrow} {visible(f'{file}:{first.line}:{first.column}')}")
         lines += _frame(of_file, lines_of.get(file, []), gutter, style, SEVERITIES[found.severity])
-    lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {visible(note)}" for note in _notes(found)]
+    for note in _notes(found):
+        first_line, *more = style.lines(visible(note), gutter + 3, gutter + 5)
+        lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {first_line}", *more]
     if found.fix is not None:
         lines += _preview(found.fix, lines_of, gutter, style)
     return "\n".join(lines)
@@ -74,11 +81,17 @@ def _preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: St
     if len(changed) > MAX_CHANGED:
         return []
     room = style.width - gutter - 3
+    column = min(edit.column for edit in fix.edits)
     return [
-        style.paint(f"{number:>{gutter}} {sign} {cut(shown_line(line), room)}", colour)
+        style.paint(f"{number:>{gutter}} {sign} {_around(line, column, room)}", colour)
         for sign, number, line in changed
         for colour in [ADDED if sign == "+" else REMOVED]
     ]
+
+
+def _around(line: str, column: int, room: int) -> str:
+    """The part of a line with the 1-based ``column`` that there is room for."""
+    return window(shown_line(line), columns(shown_line(line[: column - 1])), 1, room)[0]
 
 
 def _frame(marks: list[Mark], lines: list[str], gutter: int, style: Style, colour: str) -> list[str]:
