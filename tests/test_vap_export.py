@@ -177,6 +177,21 @@ def test_what_the_api_server_has_room_for() -> None:
             assert "{" not in one["message"], code
 
 
+def test_a_large_job_stays_within_the_bounds(twins: dict[str, Policy]) -> None:
+    """As CR and as Pods: two containers with 250 variables each, which is more than anybody has."""
+    env = [{"name": f"VARIABLE_{number}", "value": "x" * 40} for number in range(250)]
+    containers = [{"name": f"c{number}", "image": "train:1", "env": env} for number in range(2)]
+    roles = [{"type": "worker", "replicas": 64, "template": {"spec": {"containers": containers}}}]
+    job = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJob", "metadata": {"name": "train"}}
+    refused = fired({"object": {**job, "spec": {"replicaSpecs": roles}}}, list(twins.values()))
+    assert "VAP:podplan-sec015" in refused
+    assert "VAP:podplan-cr008" not in refused
+    containers[1]["env"] = [*env[:248], env[0], {"name": "VARIABLE_0", "value": "y"}]
+    assert "VAP:podplan-cr008" in fired(
+        {"object": {**job, "spec": {"replicaSpecs": roles}}}, [twins["CR008"]]
+    )
+
+
 KUBECTL = shutil.which("kubectl")
 
 # .ci/run installs kubectl and demands it: there, a missing one is a failure and not one test less.
