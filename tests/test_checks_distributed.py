@@ -173,8 +173,8 @@ def test_ranks(types: dict[str, int], rank: str, expected: list[str]) -> None:
         (
             ["--exclude=train-worker-7:3"],
             [
-                "DS004: --exclude leaves hosts with 3 and 4 slots, "
-                "and local ranks are right only for equal numbers"
+                "DS004: --exclude leaves hosts with 3 and 4 slots: "
+                "on some of them local rank 0 is not the first rank"
             ],
         ),
         (["--num_nodes=10000"], []),
