@@ -72,10 +72,10 @@ def _facts(data: Mapping[str, Any]) -> str:
     )
     kinds = f" ({', '.join(scope['kinds'])})" if scope.get("kinds") else ""
     preset = data.get("presets", ["default"])[0]
-    needs = f"; needs {', '.join(data['needs'])}" if data.get("needs") else ""
+    more = f"; needs {', '.join(data['needs'])}" if data.get("needs") else ""
     has_twin = isinstance(data.get("admission"), dict) and not data.get("preview")
-    exported = "; exported for the API server" if has_twin else ""
-    return f"**{_severity(data)}**, {data['basis']}; looks at {where}{kinds}; preset {preset}{needs}{exported}"
+    more += "; exported for the API server" if has_twin else ""
+    return f"**{_severity(data)}**, {data['basis']}; looks at {where}{kinds}; preset {preset}{more}"
 
 
 def _proof(proof: Mapping[str, str]) -> str:
