@@ -40,11 +40,17 @@ def main() -> int:
         if row.outcome and (row.failures or options.logs):
             _explain(row)
         rows.append(row)
+        if options.write:
+            _write(row, python)
     print(", ".join(f"{n} {what}" for what, n in table.summary(rows).items()))
-    if options.write:
-        before = PAGE.read_text() if PAGE.exists() else ""
-        PAGE.write_text(table.page(rows, [*cases.cases()], before, machine.versions(python)))
     return int(any(row.failures and (row.outcome or options.require) for row in rows) or not rows)
+
+
+def _write(row: Row, python: Path) -> None:
+    """Put a row into the page, unless it failed."""
+    if not (row.outcome and row.failures):
+        before = PAGE.read_text() if PAGE.exists() else ""
+        PAGE.write_text(table.page([row], [*cases.cases()], before, machine.versions(python)))
 
 
 def _run(case: Case, python: Path) -> Iterator[Row]:

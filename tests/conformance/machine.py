@@ -56,6 +56,7 @@ def _there(need: str, python: Path) -> bool:
     return subprocess.run([python, "-c", ask], check=False, capture_output=True).returncode == 0
 
 
+@cache
 def versions(python: Path) -> dict[str, str]:
     """What ran the cases: the interpreter, the launchers, and the kernel."""
     ask = (
