@@ -20,9 +20,13 @@ def served(lowered: Object, node: str = "gpu-7") -> Object:
         "creationTimestamp": "2026-03-02T08:11:40Z",
         "managedFields": [{"manager": "controller", "operation": "Update"}],
     }
-    {"Pod": _pod, "Service": _service, "PodGroup": _pod_group}.get(found["kind"], lambda _, __: None)(
-        found, node
-    )
+    if found["kind"] == "Pod":
+        _pod(found, node)
+    elif found["kind"] == "Service":
+        _service(found)
+    elif found["kind"] == "PodGroup":
+        found["metadata"]["generation"] = 1
+        found["status"] = {"phase": "Running"}
     return found
 
 
@@ -106,7 +110,7 @@ def _container(container: Object) -> None:
     ]
 
 
-def _service(service: Object, _: str) -> None:
+def _service(service: Object) -> None:
     spec = service["spec"]
     address = spec.setdefault("clusterIP", "10.96.4.31")
     spec |= {
@@ -121,8 +125,3 @@ def _service(service: Object, _: str) -> None:
         port.setdefault("protocol", "TCP")
         port.setdefault("targetPort", port["port"])
     service["status"] = {"loadBalancer": {}}
-
-
-def _pod_group(group: Object, _: str) -> None:
-    group["metadata"]["generation"] = 1
-    group["status"] = {"phase": "Running"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from podplan.calibration.differences import Difference
-from podplan.calibration.job import Compared, compared, with_values
+from podplan.calibration.job import Compared, compared, sample, with_values
 from podplan.calibration.proposals import PROPOSERS
 from podplan.facts.settings import lacking, settings, unknown_word
 
@@ -27,7 +27,7 @@ class Adoption(NamedTuple):
 
 def adoption(before: Compared) -> Adoption:
     """The settings for what differs in a comparison of all objects."""
-    values = _needed(before, _found(before)) if before.differences else {}
+    values = _needed(few, _found(few)) if (few := _few(before)).differences else {}
     after = _with(before, values)
     left = {_key(difference) for difference in after.differences}
     without = {id_: _gone(before, after, values, id_) for id_ in values}
@@ -39,10 +39,33 @@ def adoption(before: Compared) -> Adoption:
     return Adoption(values, after, by)
 
 
-def _found(before: Compared) -> dict[str, Any]:
+class Tried(NamedTuple):
+    """The real objects that settings are tried on, and what differs there to begin with."""
+
+    before: Compared
+    sampled: bool
+
+    @property
+    def differences(self) -> list[Difference]:
+        return self.before.differences
+
+    def with_values(self, values: Mapping[str, Any]) -> Compared:
+        return compared(
+            self.before.cr, with_values(self.before, values), self.before.real, sampled=self.sampled
+        )
+
+
+def _few(before: Compared) -> Tried:
+    real, sampled = sample(before)
+    if not sampled:
+        return Tried(before, False)
+    return Tried(compared(before.cr, before.options, real, sampled=True), True)
+
+
+def _found(few: Tried) -> dict[str, Any]:
     """Values that together leave the least to differ, as far as trying one after the other tells."""
     values: dict[str, Any] = {}
-    now = _with(before, values, sampled=True)
+    now = few.before
     for _ in range(_ROUNDS):
         cost = now.cost
         for propose in PROPOSERS:
@@ -52,7 +75,7 @@ def _found(before: Compared) -> dict[str, Any]:
                     continue
                 tried.append((id_, value))
                 value = _laid_over(now, id_, value)
-                then = _with(before, {**values, id_: value}, sampled=True)
+                then = few.with_values({**values, id_: value})
                 if then.cost < now.cost:
                     values[id_], now = value, then
         if now.cost >= cost or not now.differences:
@@ -67,12 +90,12 @@ def _laid_over(now: Compared, id_: str, value: Any) -> Any:
     return value
 
 
-def _needed(before: Compared, values: dict[str, Any]) -> dict[str, Any]:
+def _needed(few: Tried, values: dict[str, Any]) -> dict[str, Any]:
     """``values`` without those that nothing is gained by, in the order of their ids."""
-    least = _with(before, values, sampled=True).cost
+    least = few.with_values(values).cost
     for id_ in list(values):
         fewer = {key: value for key, value in values.items() if key != id_}
-        if _with(before, fewer, sampled=True).cost <= least:
+        if few.with_values(fewer).cost <= least:
             values = fewer
     return {id_: values[id_] for id_ in sorted(values)}
 
@@ -85,8 +108,8 @@ def _gone(before: Compared, after: Compared, values: Mapping[str, Any], id_: str
     return {key[:3] for key in found if key not in there}
 
 
-def _with(before: Compared, values: Mapping[str, Any], *, sampled: bool = False) -> Compared:
-    return compared(before.cr, with_values(before, values), before.real, sampled=sampled)
+def _with(before: Compared, values: Mapping[str, Any]) -> Compared:
+    return compared(before.cr, with_values(before, values), before.real)
 
 
 def _key(difference: Difference) -> tuple[Any, ...]:
@@ -111,11 +134,3 @@ def _is_setting(id_: str, value: Any) -> bool:
     if isinstance(value, list) and not (value and all(isinstance(entry, str) for entry in value)):
         return False
     return value != "" and lacking(fact, value) is None
-
-
-def told(values: Mapping[str, Any]) -> Iterator[str]:
-    """The settings, one a line, as they stand in the configuration."""
-    from podplan.calibration.writing import toml
-
-    for id_, value in values.items():
-        yield f'"{id_}" = {toml(value)}'

@@ -33,7 +33,7 @@ def read_dump(content: bytes, file: str) -> list[Object]:
         fault = source.faults[0]
         raise RequestError(f"{file}:{fault.span.line}: {fault.message}")
     found = [one for document in source.documents for one in _objects(document.data)]
-    kept = [one for one in found if one["kind"] in COMPARED]
+    kept = [_whole(one, file) for one in found if one["kind"] in COMPARED]
     if not kept:
         raise RequestError(
             f"{file} holds no Pod, Service, ConfigMap or PodGroup; it is to be what {ASKED} prints"
@@ -59,6 +59,53 @@ def of_job(objects: list[Object], cr: Doc, file: str) -> Dump:
         if one not in ours:
             others[one["kind"]] = others.get(one["kind"], 0) + 1
     return Dump(ours, others, next(iter(uids), ""))
+
+
+# What is a list of mappings, of text, or a mapping, wherever it is written in an object.
+_MAPPINGS, _TEXTS = (
+    ("containers", "initContainers", "volumes", "env", "volumeMounts", "ports"),
+    ("command", "args"),
+)
+_MAPPING = (
+    "spec",
+    "metadata",
+    "labels",
+    "annotations",
+    "selector",
+    "data",
+    "resources",
+    "secret",
+    "configMap",
+)
+
+
+def _whole(found: Object, file: str) -> Object:
+    """An object in the form in which an API server gives it, as far as its parts are looked into."""
+    name = f"{found['kind']}/{found['metadata']['name']}"
+    if found["kind"] == "Pod" and not (
+        isinstance(found.get("spec"), dict) and found["spec"].get("containers")
+    ):
+        raise RequestError(f"{file}: {name} has no containers; it is to be what {ASKED} prints")
+    _demand_form(found, f"{file}: {name}")
+    return found
+
+
+def _demand_form(value: Object, where: str) -> None:
+    for key, below in value.items():
+        entries = below if isinstance(below, list) else []
+        if key in _MAPPINGS:
+            wrong = not isinstance(below, list) or not all(isinstance(entry, dict) for entry in entries)
+        elif key in _TEXTS:
+            wrong = not isinstance(below, list) or not all(isinstance(entry, str) for entry in entries)
+        else:
+            wrong = key in _MAPPING and not isinstance(below, dict)
+        if wrong and below is not None:
+            raise RequestError(
+                f"{where} has a {key} that no API server gives; it is to be what {ASKED} prints"
+            )
+        for entry in (below, *entries):
+            if isinstance(entry, dict) and key not in ("status", "managedFields"):
+                _demand_form(entry, where)
 
 
 def _objects(data: Any) -> Iterator[Object]:

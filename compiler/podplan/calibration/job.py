@@ -10,11 +10,12 @@ from podplan.calibration.differences import Difference, cost, differences
 from podplan.calibration.dump import Object
 from podplan.calibration.matching import Matched, Pair, Predicted, matched, written_out
 from podplan.facts.settings import settings
-from podplan.groups import Options
+from podplan.groups import Group, Options
 from podplan.kinds._job import job as job_of
 from podplan.provenance import Doc, Fact, root
 
-_SAMPLE = 3  # replicas of a group that are looked at while settings are tried
+_FEW = 4  # replicas of a type that are looked at while settings are tried, where there are many objects
+_MANY = 100
 
 
 class Compared(NamedTuple):
@@ -44,12 +45,20 @@ class Compared(NamedTuple):
 
 
 def compared(cr: Doc, options: Options, real: list[Object], *, sampled: bool = False) -> Compared:
-    """Lower a CR that its schema accepts, and compare; ``sampled`` looks into few replicas of each type."""
+    """Lower a CR that its schema accepts, and compare; ``sampled`` takes the first replicas of each type."""
     groups = kinds.lower_cr(cr, options)
-    there = {one["kind"] for one in real} | {"Pod", "Service", "ConfigMap", "PodGroup"}
-    found = matched(written_out(groups, frozenset(there)), real)
-    looked_into = _sample(found) if sampled else found
-    return Compared(cr, options, real, found, differences(looked_into))
+    there = frozenset(one["kind"] for one in real) | {"Pod", "Service", "ConfigMap", "PodGroup"}
+    predicted = written_out(_first(groups) if sampled else groups, there)
+    found = matched(predicted, real)
+    return Compared(cr, options, real, found, differences(found))
+
+
+def sample(whole: Compared) -> tuple[list[Object], bool]:
+    """The real objects to try settings on, and whether they are only some: of many, the first replicas."""
+    if len(whole.real) <= _MANY:
+        return whole.real, False
+    few = [pair.real for pair in whole.matched.pairs if pair.predicted.number < _FEW]
+    return [*few, *whole.matched.extra[:_MANY]], True
 
 
 def with_values(before: Compared, values: Mapping[str, Any]) -> Options:
@@ -77,13 +86,7 @@ def words_of(found: Compared, predicted: Predicted, real: Object) -> dict[str, s
     return known | pod | {"name": name, "index": str(predicted.number)}
 
 
-def _sample(found: Matched) -> Matched:
-    taken: dict[int, int] = {}
-    pairs = []
-    for pair in found.pairs:
-        key = id(pair.predicted.group)
-        taken[key] = taken.get(key, 0) + 1
-        last = pair.predicted.group.start + pair.predicted.group.replicas - 1
-        if taken[key] < _SAMPLE or pair.predicted.number == last:
-            pairs.append(pair)
-    return found._replace(pairs=pairs)
+def _first(groups: list[Group]) -> list[Group]:
+    """Groups with the first replicas of each type alone."""
+    kept = (group._replace(replicas=min(group.replicas, _FEW - group.start)) for group in groups)
+    return [group for group in kept if group.replicas > 0]

@@ -39,7 +39,7 @@ def toml(value: Any) -> str:
         return "{" + ", ".join(f"{_key(key)} = {toml(below)}" for key, below in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml(below) for below in value) + "]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+    return _text(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _with_value(text: str, table: tuple[str, ...], id_: str, value: str) -> str:
@@ -100,4 +100,8 @@ def _dotted(path: tuple[str, ...]) -> str:
 
 
 def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False)
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -1,0 +1,304 @@
+"""podplan lower --compare and --adopt: dumps made by hand, and what podplan lowers, served by a cluster."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from podplan import kubernetes
+from podplan.calibration.added import is_added
+from podplan.calibration.adopting import adoption
+from podplan.calibration.job import compared
+from podplan.emit import emit_document
+from podplan.groups import Options
+from podplan.kinds import lower_cr
+from podplan.schema import check_cr
+from podplan.source import read
+from tests.golden import FIXTURES, Case, Said, cases, copy, podplan
+from tests.lowering import Object, document, written_out
+from tests.served import dump, served
+from tests.strategies import crs
+from tests.test_lowering_settings import CHANGES, DEEPSPEED, PLAIN, UID, WITH, Change
+
+COMPARED = FIXTURES / "compare"
+FOLDERS = sorted(folder for folder in COMPARED.iterdir() if folder.is_dir())
+CLEAN, DIFFERENT, WRONG = 0, 1, 2
+# What no object in a dump shows: Secrets are not compared.
+UNSEEN = {"secret.labels", "ssh.client-config"}
+
+
+def inside(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The CR and the dump of a case in the current folder."""
+    for name in ("cr.yaml", "dump.yaml"):
+        shutil.copyfile(folder / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+
+
+def compare(*arguments: str) -> Said:
+    return podplan("lower", "cr.yaml", "--compare", "dump.yaml", *arguments)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_differences(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    inside(folder, tmp_path, monkeypatch)
+    said = compare()
+    file_regression.check(said.out, fullpath=folder / "differences.txt", encoding="utf-8", newline="")
+    assert said.err == ""
+    assert said.code == (CLEAN if said.out.startswith("equal: ") else DIFFERENT)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_is_adopted_differs_no_more(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
+) -> None:
+    inside(folder, tmp_path, monkeypatch)
+    said = compare("--adopt", "--format", "json")
+    before = json.loads(said.out)
+    assert before["format"] == 1
+    assert all(one["basis"] for one in before["differences"] if one["what"] != "extra")
+    assert (folder / "differences.txt").read_text().count("  adopted by ") == len(before["differences"])
+    left = [one for one in before["differences"] if not one["settings"]]
+    assert said.code == (DIFFERENT if left else CLEAN)
+    written = Path("podplan.toml")
+    assert written.exists() == bool(before["settings"])
+    if written.exists():
+        text, golden = written.read_text(encoding="utf-8"), folder / "adopted.toml"
+        file_regression.check(text, fullpath=golden, encoding="utf-8", newline="")
+        assert any(note.startswith("wrote ") for note in before["notes"])
+    after = json.loads(compare("--format", "json").out)
+    assert [one["path"] for one in after["differences"]] == [one["path"] for one in left]
+    assert after["settings"] == {}
+
+
+def test_there_are_dumps_of_every_kind() -> None:
+    kinds = [yaml.safe_load((folder / "cr.yaml").read_text())["kind"] for folder in FOLDERS]
+    assert set(kinds) == {"GenericJob", "PyTorchTrainingJob", "DeepSpeedJob", "ColossalAIJob"}
+    assert len(FOLDERS) >= 12
+    files = {"cr.yaml", "dump.yaml", "differences.txt", "adopted.toml"}
+    for folder in FOLDERS:
+        assert {path.name for path in folder.iterdir()} <= files
+        assert (folder / "cr.yaml").read_text().startswith("# ")
+
+
+def test_kinds_adopt_for_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one kind adopts changes nothing for another, so one configuration serves a cluster."""
+    chosen = ("pytorch_other_labels", "generic_services", "deepspeed_env_file", "colossalai_launcher")
+    monkeypatch.chdir(tmp_path)
+    Path("podplan.toml").write_text("# our cluster\n")
+    for name in chosen:
+        for file in ("cr.yaml", "dump.yaml"):
+            copy([COMPARED / name / file], COMPARED, tmp_path)
+        assert podplan(*_of(name), "--adopt").code == CLEAN
+    assert all(podplan(*_of(name)).out.startswith("equal: ") for name in chosen)
+    assert Path("podplan.toml").read_text().startswith("# our cluster\n\n[lowering.PyTorchTrainingJob]\n")
+
+
+def _of(name: str) -> list[str]:
+    return ["lower", f"{name}/cr.yaml", "--config", "podplan.toml", "--compare", f"{name}/dump.yaml"]
+
+
+def test_why_names_what_was_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside(COMPARED / "pytorch_other_port", tmp_path, monkeypatch)
+    compare("--adopt")
+    said = podplan("why", "cr.yaml", "Pod/resnet-worker-1:spec.containers[0].env[MASTER_PORT].value")
+    assert "[configured] lowering.PyTorchTrainingJob.pytorch.master-port is 29500; without that" in said.out
+
+
+def real_of(cr: Object, **options: Any) -> list[Object]:
+    """What a cluster would have of a job, were the options true of it."""
+    lowered = written_out(lower_cr(document(cr), Options(**options))).values()
+    return [served(one) for one in lowered if one["kind"] != "Secret"]
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.id)
+def test_a_prediction_that_is_served_by_a_cluster_is_equal(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy(case.inputs, case.folder, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    lowered = podplan("lower", *case.arguments, case.input).out
+    objects = [document.data for document in read(lowered.encode(), "lowered.yaml").documents]
+    Path("dump.yaml").write_text(emit_document(dump(objects)), encoding="utf-8")
+    said = podplan("lower", *case.arguments, case.input, "--compare", "dump.yaml")
+    if said.code == WRONG:
+        assert "keep those of one" in said.err or "has no name yet" in said.err
+    else:
+        assert (said.code, said.out.partition(":")[0], said.err) == (CLEAN, "equal", "")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(crs(), st.booleans())
+def test_what_is_lowered_and_served_is_equal(cr: Object, has_uid: bool) -> None:
+    assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)
+    options = Options(uid=UID if has_uid else "")
+    found = compared(document(cr), options, real_of(cr, uid=options.uid))
+    assert found.differences == []
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.id)
+def test_every_setting_is_found_in_what_it_makes(change: Change) -> None:
+    values = {**WITH.get(change.id, {}), change.id: change.value}
+    before = compared(document(change.cr), Options(), real_of(change.cr, values=values))
+    found = adoption(before)
+    assert found.after.differences == []
+    assert bool(before.differences) == bool(found.values) == (change.id not in UNSEEN)
+    assert set(found.by) == set(range(len(before.differences)))
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.sampled_from(CHANGES), min_size=2, max_size=4, unique_by=lambda change: change.id), st.data()
+)
+def test_several_settings_leave_less_to_differ(changes: list[Change], data: st.DataObject) -> None:
+    """However settings go together, adopting never makes it worse, nor proposes what changes nothing."""
+    cr = data.draw(st.sampled_from([change.cr for change in changes]))
+    values = {change.id: change.value for change in changes}
+    before = compared(document(cr), Options(), real_of(cr, values=values))
+    found = adoption(before)
+    assert found.after.cost <= before.cost
+    assert bool(found.values) <= bool(before.differences)
+    left = {number for number in range(len(before.differences)) if number not in found.by}
+    assert len(left) <= len(before.differences)
+
+
+def test_many_replicas_are_tried_on_a_few() -> None:
+    cr = {
+        **PLAIN,
+        "spec": {**PLAIN["spec"], "replicaSpecs": [{**PLAIN["spec"]["replicaSpecs"][0], "replicas": 300}]},
+    }
+    before = compared(document(cr), Options(), real_of(cr, values={"pytorch.master-port": 1}))
+    assert len(before.differences) == 300 * (1 + 1 + 2)
+    assert adoption(before).values == {"pytorch.master-port": 1}
+
+
+ADDED = [
+    ("Pod", ("spec", "nodeName"), "n1", True),
+    ("Pod", ("spec", "dnsPolicy"), "ClusterFirst", True),
+    ("Pod", ("spec", "dnsPolicy"), "Default", False),
+    ("Pod", ("spec", "hostNetwork"), True, False),
+    ("Pod", ("spec", "containers", 0, "readinessProbe", "periodSeconds"), 10, True),
+    ("Pod", ("spec", "containers", 0, "readinessProbe", "periodSeconds"), 5, False),
+    ("Pod", ("spec", "initContainers", 0, "imagePullPolicy"), "Always", True),
+    ("Pod", ("spec", "containers", 0, "securityContext"), {"privileged": True}, False),
+    ("Pod", ("metadata", "labels", "app"), "x", False),
+    ("Pod", ("metadata", "finalizers"), ["x"], False),
+    ("Pod", ("metadata", "uid"), "x", True),
+    ("Pod", ("status",), {"phase": "Running"}, True),
+    ("Pod", ("spec", "tolerations", 0), {"key": "node.kubernetes.io/x", "tolerationSeconds": 300}, True),
+    ("Pod", ("spec", "tolerations", 0), {"key": "nvidia.com/gpu"}, False),
+    ("Service", ("spec", "clusterIP"), "10.0.0.1", True),
+    ("Service", ("spec", "clusterIP"), "None", False),
+    ("Service", ("spec", "type"), "NodePort", False),
+    ("ConfigMap", ("data", "x"), "y", False),
+    ("ConfigMap", ("immutable",), True, False),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "value", "added"), ADDED)
+def test_what_a_cluster_adds(kind: str, path: tuple[str | int, ...], value: Any, added: bool) -> None:
+    assert is_added(kind, path, value, {}) is added
+
+
+def test_quantities_are_compared_by_size() -> None:
+    real = real_of(DEEPSPEED)
+    assert compared(document(DEEPSPEED), Options(), real).differences == []
+    cr = {**DEEPSPEED, "spec": json.loads(json.dumps(DEEPSPEED["spec"]))}
+    cr["spec"]["worker"]["template"]["spec"]["containers"][0]["resources"] = {
+        "limits": {"memory": "1024Mi", "cpu": 1}
+    }
+    real = real_of(cr)
+    for one in real:
+        if one["kind"] == "Pod":
+            one["spec"]["containers"][0]["resources"] = {
+                "limits": {"memory": "1Gi", "cpu": "1"},
+                "requests": {"cpu": "1"},
+            }
+    assert compared(document(cr), Options(), real).differences == []
+
+
+WRONG_DUMPS = {
+    "a: [": "dump.yaml:1: ",
+    "": "dump.yaml holds no Pod, Service, ConfigMap or PodGroup; it is to be what kubectl get pods,services",
+    "kind: Secret\nmetadata: {name: a}": "dump.yaml holds no Pod",
+    "kind: Pod\nmetadata: {name: other-worker-0}\nspec: {containers: [{}]}": (
+        "dump.yaml holds nothing of DeepSpeedJob gpt"
+    ),
+    "- 1": "dump.yaml holds no Pod",
+    "kind: Pod\nmetadata: {name: gpt-0, ownerReferences: [{kind: DeepSpeedJob, name: gpt, uid: a}]}\n"
+    "spec: {containers: [{}]}\n---\n"
+    "kind: Pod\nmetadata: {name: gpt-1, ownerReferences: [{kind: DeepSpeedJob, name: gpt, uid: b}]}\n"
+    "spec: {containers: [{}]}": ("dump.yaml holds objects of 2 jobs called gpt: a, b; keep those of one"),
+    "kind: Pod\nmetadata: {name: gpt-worker-0, labels: 3, annotations: [x]}\nspec: {containers: 7}": (
+        "dump.yaml: Pod/gpt-worker-0 has a labels that no API server gives"
+    ),
+    "kind: Pod\nmetadata: {name: gpt-worker-0}\nspec: []": "dump.yaml: Pod/gpt-worker-0 has no containers",
+    "kind: Service\nmetadata: {name: gpt-worker-0}\nspec: {ports: [3], selector: x}": (
+        "dump.yaml: Service/gpt-worker-0 has a ports that no API server gives"
+    ),
+    "kind: ConfigMap\nmetadata: {name: gpt-config}\ndata: [x]": (
+        "dump.yaml: ConfigMap/gpt-config has a data that no API server gives"
+    ),
+    "kind: Service\nmetadata: {name: gpt-worker-0}\nspec: {ports: null}": "",
+    "kind: ConfigMap\nmetadata: {name: gpt-config}\ndata: {x: 1}": "",
+    "kind: Pod\nmetadata: {name: gpt-worker-0}\nspec: {containers: [{env: [{value: 1}]}, {}]}": "",
+}
+
+
+@pytest.mark.parametrize("text", WRONG_DUMPS, ids=lambda text: text[:30])
+def test_odd_dumps(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside(COMPARED / "deepspeed_env_file", tmp_path, monkeypatch)
+    Path("dump.yaml").write_text(text)
+    said = compare()
+    assert said.code == (WRONG if WRONG_DUMPS[text] else DIFFERENT), said.err
+    assert said.err.startswith(f"podplan: {WRONG_DUMPS[text]}" if WRONG_DUMPS[text] else "")
+
+
+def test_wrong_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside(COMPARED / "deepspeed_env_file", tmp_path, monkeypatch)
+    another = "e2a69076-1c19-46ce-9c70-2cdf20176e01"
+    for arguments, message in {
+        ("--adopt",): "--adopt and --format go with --compare DUMP",
+        (
+            "--compare",
+            "none.yaml",
+        ): "cannot read none.yaml: no such file or directory; it is to be what kubectl",
+        (
+            "--compare",
+            "dump.yaml",
+            "--adopt",
+            "--isolated",
+        ): "--adopt writes into the configuration, which --isol",
+        ("--compare", "dump.yaml", "--uid", another): "dump.yaml is of another gpt, whose uid is 5f1c7a52-",
+    }.items():
+        said = podplan("lower", "cr.yaml", *arguments)
+        assert (said.code, said.out) == (WRONG, "")
+        assert said.err.startswith(f"podplan: {message}")
+
+
+def test_a_dump_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside(COMPARED / "generic_equal", tmp_path, monkeypatch)
+    stdin = io.TextIOWrapper(io.BytesIO(Path("dump.yaml").read_bytes()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert podplan("lower", "cr.yaml", "--compare", "-").out.startswith("equal: ")
+
+
+def test_secrets_are_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside(COMPARED / "deepspeed_env_file", tmp_path, monkeypatch)
+    with Path("dump.yaml").open("a") as stream:
+        stream.write(
+            "---\nkind: Secret\nmetadata: {name: gpt-472c7-ssh}\ndata: {ssh-privatekey: aHVudGVyMg==}\n"
+        )
+    for arguments in ((), ("--format", "json")):
+        assert "aHVudGVyMg" not in compare(*arguments).out
