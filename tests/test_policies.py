@@ -73,3 +73,10 @@ def test_what_is_made_from_the_policies_is_up_to_date() -> None:
     spec.loader.exec_module(tool)
     for path, text in tool.made().items():
         assert (TOP / path).read_text(encoding="utf-8") == text, f"{path}: run make policies"
+
+
+@pytest.mark.parametrize("metadata", [{}, {"metadata": {}}, {"metadata": {"generateName": "train-"}}])
+def test_a_pod_without_a_name_is_checked_all_the_same(metadata: dict[str, Any]) -> None:
+    spec = {"hostNetwork": True, "containers": [{"name": "train", "image": "train:1"}]}
+    found = findings({"object": {"apiVersion": "v1", "kind": "Pod", **metadata, "spec": spec}}, "SEC001")
+    assert places(found, "SEC001") == ["/spec/hostNetwork"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
+from podplan.kubernetes.shape import mapping, text
 from podplan.lint.locate import locate, other_places
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
@@ -56,7 +57,8 @@ def _finding(sighting: Sighting) -> Finding:
     rule = rule or RULES[problem.rule]
     lowered = None
     if level == "lowered" and group is not None:
-        lowered = Lowered(doc.data["kind"], doc.data["metadata"]["name"], group.indexes, problem.path)
+        name = text(mapping(doc.data, "metadata"), "name")  # a Pod that somebody wrote may have none
+        lowered = Lowered(doc.data["kind"], name, group.indexes, problem.path)
     return Finding(
         rule=rule.code,
         name=rule.name,

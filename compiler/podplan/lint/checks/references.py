@@ -34,7 +34,7 @@ def unknown_reference(subject: Subject, _params: Mapping[str, Any]) -> Iterator[
     group, job = subject.group, subject.job
     if group is None:
         return
-    own = {(one.doc.data["kind"], one.doc.data["metadata"]["name"]) for one in job.groups}
+    own = {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
     for reference in _references(group):
         known = section(job, SECTIONS[reference.kind])
         if known and (reference.kind, reference.name) not in own:
