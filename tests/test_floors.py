@@ -78,6 +78,7 @@ HEAVY = {
     "jsonschema",
     "logging",
     "ruamel",
+    "tempfile",
     "tomllib",
     "podplan.profile",
     "podplan.importing",

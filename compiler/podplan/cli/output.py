@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 
 from podplan.requests import RequestError
 
@@ -52,6 +51,8 @@ def replace_file(path: str, text: str) -> bool:
 
 
 def _replaced(path: str, content: bytes) -> bool:
+    import tempfile
+
     folder = os.path.dirname(path) or "."
     os.makedirs(folder, exist_ok=True)
     if os.path.exists(path):
