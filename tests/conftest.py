@@ -1,8 +1,20 @@
-"""Every run of the tests tries the same examples, so that green means green for everybody."""
+"""What all tests share. Every run tries the same examples, so that green means green for everybody."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+from tests.command import JOB
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with one job that is as it should be."""
+    (tmp_path / "job.yaml").write_text(JOB)
+    return tmp_path
