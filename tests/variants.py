@@ -35,7 +35,8 @@ def pytorch(
     """A PyTorchTrainingJob: with ``torchrun`` the controller starts it and ``command`` is its args."""
     gpus, env, pod = more.pop("gpus", 4), more.pop("env", None), more.pop("pod", {})
     key = "args" if torchrun is not None else "command"
-    started = container(gpus=gpus, **{key: list(command)}, **({"env": env} if env else {}))
+    said: Job = {key: list(command)} | ({"env": env} if env else {})
+    started = container(gpus=gpus, **said)
     spec: Job = {
         "runPolicy": {"activeDeadlineSeconds": 86400, "backoffLimit": 4, "cleanUpPolicy": "Unfinished"},
         "scheduler": {"t9kScheduler": {"queue": "default"}},
