@@ -20,9 +20,13 @@ from podplan.lint.subject import Hit, Job, Subject
 _LOOP = re.compile(
     r"\b(?:until|while\s+!)\s+(?P<asks>[^;\n]{1,500})[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL
 )
+_FOREVER = re.compile(
+    r"\bwhile\s+(?:true|:|\[\s*1\s*\])\s*[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL
+)
 _ASKS = re.compile(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig|curl|wget)\b|/dev/tcp/")
 # What ends a loop that has not got what it waits for.
 _ENDS = re.compile(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")
+_BREAK = re.compile(r"\bbreak\b")
 _PATIENT = re.compile(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
@@ -35,10 +39,21 @@ def waits_unbounded(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if "activeDeadlineSeconds" in mapping(group.doc.data, "spec"):
             continue
         for path, value in _strings(group):
-            for found in _LOOP.finditer(value):
-                asks = _ASKS.search(found["asks"])
-                if asks and not _ENDS.search(found["body"]) and not _ENDS.search(found["asks"]):
-                    yield Hit(path, {"asks": asks[0]}, doc=group.doc, group=group)
+            for asks in _endless(value):
+                yield Hit(path, {"asks": asks}, doc=group.doc, group=group)
+
+
+def _endless(text: str) -> Iterator[str]:
+    """What the loops in a text ask that have no other end than an answer."""
+    for found in _LOOP.finditer(text):
+        asks = _ASKS.search(found["asks"])
+        if asks and not _ENDS.search(found["body"]) and not _ENDS.search(found["asks"]):
+            yield asks[0]
+    for found in _FOREVER.finditer(text):
+        asks = _ASKS.search(found["body"])
+        once = _BREAK.sub("", found["body"], count=1)
+        if asks and once != found["body"] and not _ENDS.search(once):
+            yield asks[0]
 
 
 def starts_without_wait(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
