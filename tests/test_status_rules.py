@@ -320,6 +320,7 @@ def test_types_of_a_generic_job_do_not_share_their_restarts() -> None:
         ({"successRules": [{}]}, {}, "Running"),
         ({"successRules": [{"worker": []}]}, {}, "Running"),
         ({"successRules": [{"worker": [9]}]}, {"worker_0": 1}, "Running"),
+        ({"successRules": [{"worker": ["9" * 5000]}]}, {"worker_0": 1}, "Running"),
         ({"failureRules": [{"worker": [0]}]}, {"worker_0": 1}, "Failed"),
         (
             {"successRules": [{"chief": [0]}], "failureRules": [{"worker": [0, 1]}]},
@@ -380,4 +381,12 @@ def test_facts_can_be_told_otherwise() -> None:
     result = acted(cr, dead, values=values)
     assert result.phase == "Failed"
     assert [one.message for one in result.conditions if one.type == "Failed"] == ["bert-master-0: 42"]
+    assert {one.fact.basis for one in result.conditions if one.type == "Failed"} == {"configured"}
     assert "the limit is 0" in result.decisions[0].text
+
+
+def test_facts_can_be_told_otherwise_for_one_kind() -> None:
+    values = {"GenericJob": {"restart.backoff-limit": 0}, "PyTorchTrainingJob": {"restart.backoff-limit": 1}}
+    cr = pytorch()
+    dead = [one._replace(phase="Failed", code=1) for one in expected(cr)]
+    assert acted(cr, dead, values=values).restarts == {"master": 1, "worker": 0}

@@ -8,8 +8,9 @@ from podplan import facts
 from podplan.status import headline
 from podplan.status.cleanup import cleaned
 from podplan.status.conditions import conditions
+from podplan.status.ending import outcome
 from podplan.status.job import Decision, Observed, restarted_before
-from podplan.status.outcome import Outcome, outcome
+from podplan.status.outcome import Outcome, undecided
 from podplan.status.phase import PAUSE_AT, paused, phase_of
 from podplan.status.replicas import Replica, named, plural
 from podplan.status.restarts import decisions, ended
@@ -70,7 +71,7 @@ def _pause(job: Observed) -> Result:
         facts.PAUSE,
         "it is in pause mode, and has no Pods",
         tuple(After(one, one.phase) if one.phase == "Deleted" else _deleted(one) for one in job.replicas),
-        tuple(conditions(job, "Paused", Outcome("", "", decision))),
+        tuple(conditions(job, "Paused", undecided(decision))),
         (decision,),
         _restarts(job, ()),
     )
