@@ -78,7 +78,7 @@ def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) ->
 def _preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: Style) -> list[str]:
     """The lines that a fix changes, where they are few."""
     changed = preview(fix, lines_of)
-    if len(changed) > MAX_CHANGED:
+    if not changed or len(changed) > MAX_CHANGED:
         return []
     room = style.width - gutter - 3
     column = min(edit.column for edit in fix.edits)
