@@ -20,7 +20,7 @@ TOP = Path(__file__).parents[1]
 SCHEMA, PAGE = Path("schemas/Config.json"), Path("docs/lowering.md")
 _TYPES = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
 _DEFINITIONS = re.compile(r'^    "ofAllKinds": \{$.*?^    \}\n(?=  \}\n)', re.DOTALL | re.MULTILINE)
-_TABLE = r"(?<=<!-- settings of {0} -->\n).*?(?=<!-- end -->)"
+_TABLE = r"(<!-- settings of {0} -->\n).*?(<!-- end -->)"
 
 
 def made() -> dict[Path, str]:
@@ -31,8 +31,12 @@ def made() -> dict[Path, str]:
     page = (TOP / PAGE).read_text(encoding="utf-8")
     for what, told in (("lowering", set(known) - of_status), ("status", of_status & set(known))):
         table = _table(fact for fact in known.values() if fact.id in told)
-        page = re.sub(_TABLE.format(what), lambda _, table=table: table, page, flags=re.DOTALL)  # type: ignore[misc]
+        page = _with_table(page, what, table)
     return {SCHEMA: schema, PAGE: page}
+
+
+def _with_table(page: str, what: str, table: str) -> str:
+    return re.sub(_TABLE.format(what), lambda match: match[1] + table + match[2], page, flags=re.DOTALL)
 
 
 def _definitions(known: dict[str, Fact]) -> str:
