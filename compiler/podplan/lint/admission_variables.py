@@ -2,7 +2,8 @@
 
 Those of a CR say of a job what podplan.lint.checks._jobs and _training say of it: its roles, how many Pods it
 has now, which container trains. A variable uses only those before it. Every loop is over a list that somebody
-wrote: roles, containers, volumes, environment; none is nested deeper than that.
+wrote: roles, containers, volumes, variables. The API server refuses a list or mapping with values of several
+types; dyn() makes them one.
 """
 
 from __future__ import annotations
@@ -58,10 +59,11 @@ _CR = {
     # The container of each role that trains: the one that the controller looks for by name, else the first.
     "trained": """
         variables.roles.filter(r, r.?template.?spec.?containers.orValue([r]).size() > 0).map(r, {
-        'role': r, 'type': r.?type.orValue(has(r.template) ? 'worker' : 'launcher'),
-        'pod': r.?template.?spec.orValue({}), 'container': (r.?template.?spec.?containers.orValue([r])
-        .filter(c, c.?name.orValue('') == {'PyTorchTrainingJob': 'python', 'GenericJob': ''}[?object.kind]
-        .orValue(r.?type.orValue('worker'))) + r.?template.?spec.?containers.orValue([r]))[0]})
+        'role': dyn(r), 'type': dyn(r.?type.orValue(has(r.template) ? 'worker' : 'launcher')),
+        'pod': dyn(r.?template.?spec.orValue({})),
+        'container': dyn((r.?template.?spec.?containers.orValue([r]).filter(c,
+        c.?name.orValue('') == {'PyTorchTrainingJob': 'python', 'GenericJob': ''}[?object.kind]
+        .orValue(r.?type.orValue('worker'))) + r.?template.?spec.?containers.orValue([r]))[0])})
     """,
     "training": """
         variables.trained.filter(t, !variables.paused
@@ -70,16 +72,16 @@ _CR = {
     # The images of the Pods, with how many Pods have them; a launcher without one has that of the workers.
     "images": """
         variables.running.filter(r, r in variables.workers).map(r, {
-        'pods': int(!variables.elastic ? r.?replicas.orValue(1)
+        'pods': dyn(!variables.elastic ? r.?replicas.orValue(1)
         : variables.roles.size() == 1 ? variables.replicas : 0),
-        'images': (r.?template.?spec.?containers.orValue([])
+        'images': dyn((r.?template.?spec.?containers.orValue([])
         + (variables.debug && object.spec.runMode.debug.?replicaSpecs.orValue([]).exists(e,
         e.?type.orValue('') == r.?type.orValue('worker') && e.?skipInitContainer.orValue(false)) ? []
-        : r.?template.?spec.?initContainers.orValue([]))).map(c, c.?image.orValue(''))})
-        + (object.kind != 'ColossalAIJob' || variables.paused ? [] : [{'pods': 1, 'images':
-        variables.trained.map(t, t.type == 'launcher' || !variables.trained.exists(l,
+        : r.?template.?spec.?initContainers.orValue([]))).map(c, c.?image.orValue('')))})
+        + (object.kind != 'ColossalAIJob' || variables.paused ? [] : [{'pods': dyn(1), 'images':
+        dyn(variables.trained.map(t, t.type == 'launcher' || !variables.trained.exists(l,
         l.type == 'launcher' && l.container.?image.orValue('') != '')
-        ? t.container.?image.orValue('') : '')}])
+        ? t.container.?image.orValue('') : ''))}])
     """,
     # What each has in memory at /dev/shm, and the memory limit of its Pod, in bytes; -1 for no limit.
     "shm": """
