@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
 
-from podplan.findings import Severity
-from podplan.lint.catalogue import ours
-from podplan.lint.policy import Policy
-from podplan.lint.selection import Selection, selected
-from podplan.testing import examples
 from tests.variants import (
+    MEET,
     Job,
     by_hand,
     changed,
     colossalai,
     container,
     deepspeed,
+    elastic,
     generic,
     pytorch,
+    said,
+    started,
     template,
+    torchrun,
 )
 
-MEET = ("--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):$(MASTER_PORT)")
 JSON = '--cfg={"lr":1}'
 RUN = "deepspeed --hostfile=/t9k/hostfile "
-
-
-def torchrun(*options: str, **more: Any) -> Job:
-    return pytorch("torchrun", "--nproc_per_node=4", *options, "train.py", **more)
-
-
-def started(config: Job | None = None, **more: Any) -> Job:
-    return pytorch(
-        "train.py", torchrun={"procPerNode": "4"} | (config or {}), restart="OnFailure", n=4, **more
-    )
-
-
-def elastic(least: int, most: int, now: int, **more: Any) -> Job:
-    bounds = {"enabled": True, "minReplicas": least, "maxReplicas": most, "expectedReplicas": now}
-    return started(elastic=bounds, **more)
 
 
 def in_shell(line: str, **more: Any) -> Job:
@@ -57,28 +40,6 @@ def hand_over(*options: str, **more: Any) -> Job:
     first = "--master_addr=$(service.worker[0].host)"
     line = ("torchrun", "--nnodes=2", "--nproc_per_node=4", *options, first, "--master_port=29500")
     return generic(*line, "train.py", **more)
-
-
-def rdma(rights: Job, **env: str) -> Job:
-    """One process on each of two nodes with an RDMA device."""
-    one = {"resources": {"limits": {"rdma/hca": 1}}, "securityContext": rights}
-    job = pytorch("python", "train.py", gpus=1, env=env or None)
-    return changed(job, {"spec": {"replicaSpecs": {"0": {"template": {"spec": {"containers": {"0": one}}}}}}})
-
-
-def data(**more: Any) -> Job:
-    """A job whose replicas all write to one claim."""
-    job = pytorch("python", "train.py", gpus=1, **more)
-    pod = job["spec"]["replicaSpecs"][0]["template"]["spec"]
-    pod["volumes"] = [*pod["volumes"], {"name": "data", "persistentVolumeClaim": {"claimName": "scratch"}}]
-    pod["containers"][0]["volumeMounts"].append({"name": "data", "mountPath": "/data"})
-    return job
-
-
-def image(name: str) -> Job:
-    job = pytorch("python", "train.py", gpus=1)
-    job["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["image"] = name
-    return job
 
 
 CLEAN = {
@@ -275,130 +236,6 @@ MISTAKES = {
     "an interface of the node": (started(env={"NCCL_SOCKET_IFNAME": "ib0,ib1"}), "NET006"),
 }
 
-# Clean but for one thing, which is another rule's: what is beside it must not be found too.
-BESIDE = {
-    "NCCL_IB_DISABLE is 0": (rdma({"capabilities": {"add": ["IPC_LOCK"]}}, NCCL_IB_DISABLE="0"), {"SEC003"}),
-    "RDMA and another variable": (rdma({"capabilities": {"add": ["IPC_LOCK"]}}, A="1"), {"SEC003"}),
-    "RDMA turned off": (
-        rdma({"capabilities": {"add": ["IPC_LOCK"]}}, NCCL_IB_DISABLE="1"),
-        {"SEC003", "NET007"},
-    ),
-    "RDMA and all rights": (rdma({"privileged": True}), {"SEC002"}),
-    "RDMA and no right": (rdma({}), set()),
-    "the network of the node for one": (
-        generic("python", "a.py", n=1, gpus=1, service=None, pod={"hostNetwork": True}),
-        {"SEC001"},
-    ),
-    "the network of the node for two": (
-        generic("python", "a.py", gpus=1, service=None, pod={"hostNetwork": True}),
-        {"SEC001"},
-    ),
-    "an interface of the node there": (
-        generic(
-            *("python", "a.py"), n=1, gpus=1, pod={"hostNetwork": True}, env={"NCCL_SOCKET_IFNAME": "ib0"}
-        ),
-        {"SEC001"},
-    ),
-    "a claim on a pinned node": (data(pod={"nodeName": "n1"}), set()),
-    "a port in another variable": (generic("python", "a.py", gpus=1, env={"PORT": "40000"}), set()),
-    "a port in the variable": (generic("python", "a.py", gpus=1, env={"MASTER_PORT": "40000"}), {"NET005"}),
-    "no GPU and a variable": (generic("python", "a.py", gpus=0, env={"A": "all"}), set()),
-    "no GPU and all of them": (
-        generic("python", "a.py", gpus=0, env={"NVIDIA_VISIBLE_DEVICES": "all"}),
-        {"RES004"},
-    ),
-    "bounds that are off": (
-        started(elastic={"enabled": False, "minReplicas": 9, "maxReplicas": 2, "expectedReplicas": 6}),
-        set(),
-    ),
-    "other replicas of deepspeed": (
-        deepspeed(elastic={"enabled": True, "minReplicas": 1, "maxReplicas": 8, "expectedReplicas": 4}),
-        {"LIFE008"},
-    ),
-    "a wrong host in debug mode": (
-        torchrun(
-            "--nnodes=2", MEET[0], "--rdzv_endpoint=train-worker-2", runMode={"debug": {"enabled": True}}
-        ),
-        set(),
-    ),
-}
-
-CLUSTER = {
-    "asOf": "2026-11-02",
-    "queues": {"default": {"quota": {"nvidia.com/gpu": 16}, "priority": {"min": 10, "max": 80}}},
-    "nodes": {"a100": {"count": 8, "allocatable": {"nvidia.com/gpu": 8, "cpu": 96, "memory": "900Gi"}}},
-    "pvcs": {"scratch": {"accessModes": ["ReadWriteMany"]}},
-    "namespaces": {"nlp": {}},
-    "registries": ["registry.example.com/nlp", "docker.io/library"],
-}
-IN_CLUSTER = {
-    "it fits": (started(), {}, set()),
-    "a quota that is too small": (
-        started(),
-        {"queues": {"default": {"quota": {"nvidia.com/gpu": 15}}}},
-        {"SCHED002"},
-    ),
-    "a quota for the least": (
-        elastic(2, 8, 4),
-        {"queues": {"default": {"quota": {"nvidia.com/gpu": 8}}}},
-        set(),
-    ),
-    "another queue": (started(), {"queues": {"research": {}}}, {"SCHED005"}),
-    "a queue of others": (started(), {"queues": {"default": {"namespaces": ["vision"]}}}, {"SCHED005"}),
-    "a priority too low": (
-        started(scheduler={"t9kScheduler": {"queue": "default", "priority": 9}}),
-        {},
-        {"SCHED006"},
-    ),
-    "the lowest priority": (
-        started(scheduler={"t9kScheduler": {"queue": "default", "priority": 10}}),
-        {},
-        set(),
-    ),
-    "small nodes": (
-        started(),
-        {"nodes": {"a10": {"count": 8, "allocatable": {"nvidia.com/gpu": 3}}}},
-        {"SCHED004"},
-    ),
-    "another namespace": (started(), {"namespaces": {"vision": {}}}, {"NAME004"}),
-    "a mesh": (started(), {"namespaces": {"nlp": {"labels": {"istio-injection": "enabled"}}}}, {"NET002"}),
-    "a mesh elsewhere": (started(), {"namespaces": {"nlp": {"labels": {"istio-injection": "no"}}}}, set()),
-    "root refused": (
-        deepspeed(),
-        {"namespaces": {"nlp": {"podSecurity": "restricted"}}},
-        {"SEC014", "SEC015", "SEC017", "SEC018", "SSH013"},
-    ),
-    "root allowed": (deepspeed(), {"namespaces": {"nlp": {"podSecurity": "baseline"}}}, set()),
-    "a claim for one node": (data(), {"pvcs": {"scratch": {"accessModes": ["ReadWriteOnce"]}}}, {"VOL001"}),
-    "a claim for one node, pinned": (
-        data(pod={"nodeName": "n1"}),
-        {"pvcs": {"scratch": {"accessModes": ["ReadWriteOnce"]}}},
-        set(),
-    ),
-    "a claim for one Pod": (data(), {"pvcs": {"scratch": {"accessModes": ["ReadWriteOncePod"]}}}, {"VOL002"}),
-    "a claim for reading": (data(), {"pvcs": {"scratch": {"accessModes": ["ReadOnlyMany"]}}}, {"VOL003"}),
-    "a claim that is not there": (data(), {"pvcs": {"scrath": {}}}, {"VOL005"}),
-    "another registry": (image("quay.io/nlp/train:7"), {}, {"IMG001"}),
-    "another folder": (image("registry.example.com/vision/train:7"), {}, {"IMG001"}),
-    "a longer name": (image("registry.example.com/nlp2/train:7"), {}, {"IMG001"}),
-    "the library of Docker": (image("python:3.12"), {}, set()),
-    "a folder of Docker": (image("pytorch/pytorch:2.8"), {}, {"IMG001"}),
-    "a registry with a port": (image("registry:5000/train:7"), {"registries": ["registry:5000"]}, set()),
-    "a registry of the node": (image("localhost/train:7"), {"registries": ["localhost"]}, set()),
-    "no list": (image("quay.io/nlp/train:7"), {"registries": []}, set()),
-}
-
-
-@cache
-def default() -> tuple[Policy, ...]:
-    return tuple(selected(ours(), Selection()))
-
-
-def said(job: Job, cluster: Job | None = None) -> set[str]:
-    given = {"inventory": cluster} if cluster else {}
-    found = examples.findings({"object": job, **given}, default())
-    return {one.rule for one in found if one.severity >= Severity.WARNING}
-
 
 @pytest.mark.parametrize("job", CLEAN.values(), ids=CLEAN)
 def test_a_clean_job_is_left_in_peace(job: Job) -> None:
@@ -408,13 +245,3 @@ def test_a_clean_job_is_left_in_peace(job: Job) -> None:
 @pytest.mark.parametrize(("job", "rule"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_found_whatever_its_form(job: Job, rule: str) -> None:
     assert said(job) == {rule}
-
-
-@pytest.mark.parametrize(("job", "rules"), BESIDE.values(), ids=BESIDE)
-def test_nothing_more_is_found(job: Job, rules: set[str]) -> None:
-    assert said(job) == rules
-
-
-@pytest.mark.parametrize(("job", "cluster", "rules"), IN_CLUSTER.values(), ids=IN_CLUSTER)
-def test_a_cluster_is_what_its_inventory_says(job: Job, cluster: Job, rules: set[str]) -> None:
-    assert said(job, CLUSTER | cluster) == rules

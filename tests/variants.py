@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
-from podplan.testing.examples import merged
+from podplan.findings import Severity
+from podplan.lint.catalogue import ours
+from podplan.lint.policy import Policy
+from podplan.lint.selection import Selection, selected
+from podplan.testing.examples import findings, merged
 
 Job = dict[str, Any]
+MEET = ("--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):$(MASTER_PORT)")
 SHM = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "16Gi"}}
 
 
@@ -52,6 +58,24 @@ def pytorch(
     if torchrun is not None:
         spec["torchrunConfig"] = {"enabled": True, **torchrun}
     return _job("PyTorchTrainingJob", spec | more)
+
+
+def torchrun(*options: str, **more: Any) -> Job:
+    """A PyTorchTrainingJob whose command is torchrun with these options."""
+    return pytorch("torchrun", "--nproc_per_node=4", *options, "train.py", **more)
+
+
+def started(config: Job | None = None, **more: Any) -> Job:
+    """A PyTorchTrainingJob of four replicas that the controller starts with torchrun."""
+    return pytorch(
+        "train.py", torchrun={"procPerNode": "4"} | (config or {}), restart="OnFailure", n=4, **more
+    )
+
+
+def elastic(least: int, most: int, now: int, **more: Any) -> Job:
+    """The same with a number of replicas that may change."""
+    bounds = {"enabled": True, "minReplicas": least, "maxReplicas": most, "expectedReplicas": now}
+    return started(elastic=bounds, **more)
 
 
 def deepspeed(*script: str, other: list[str] | None = None, n: int = 2, **more: Any) -> Job:
@@ -140,3 +164,16 @@ def changed(job: Job, patch: Mapping[str, Any]) -> Job:
 def _job(kind: str, spec: Job) -> Job:
     head = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": kind}
     return {**head, "metadata": {"name": "train", "namespace": "nlp"}, "spec": spec}
+
+
+@cache
+def default() -> tuple[Policy, ...]:
+    """The policies that are on where nobody says otherwise."""
+    return tuple(selected(ours(), Selection()))
+
+
+def said(job: Job, cluster: Job | None = None) -> set[str]:
+    """The rules that warn of a job, or refuse it, in a cluster with this inventory."""
+    given = {"inventory": cluster} if cluster else {}
+    found = findings({"object": job, **given}, default())
+    return {one.rule for one in found if one.severity >= Severity.WARNING}
