@@ -4,7 +4,8 @@ Runs in an interpreter that has torch and deepspeed, which that of the tests nee
 object: ``torchrun`` and ``deepspeed`` are lists of ``[words, env]``, answered as in launcher_answers.py;
 ``launches`` are lists of ``{"words", "hostfile", "env_file", "cwd"}``, answered by the readers of deepspeed:
 ``hosts`` with their slots, and ``command``, the words that deepspeed starts (pdsh, or its launch module on
-one host). No process is started.
+one host). ``colossalai`` are lists of words behind ``colossalai run``, answered by its own reader with the
+options it has read, or None where it refuses them; None for all without colossalai. No process is started.
 """
 
 from __future__ import annotations
@@ -61,6 +62,25 @@ def fetched(runner: Any, text: str, home: str) -> Any:
     return lambda _: read(str(path))
 
 
+def colossalai(asked: list[list[str]]) -> list[dict[str, Any] | None] | None:
+    """The options that colossalai run reads on each line; None where it is not installed."""
+    try:
+        module: Any = import_module("colossalai.cli.launcher")
+    except ImportError:
+        return None
+    seen: list[dict[str, Any]] = []
+    with mock.patch.object(module, "launch_multi_processes", lambda args: seen.append(dict(args))):
+        return [read(module.run, words, seen) for words in asked]
+
+
+def read(command: Any, words: list[str], seen: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What the command ``run`` of colossalai hands on; None where it ends before."""
+    seen.clear()
+    with contextlib.suppress(SystemExit):
+        command.main(words, standalone_mode=False)
+    return seen[0] if seen else None
+
+
 def main() -> None:
     answers_go_to = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # deepspeed logs to standard output
@@ -69,6 +89,7 @@ def main() -> None:
         "torchrun": list(torchrun(asked["torchrun"])),
         "deepspeed": list(deepspeed(asked["deepspeed"])),
         "launches": [launch(each) for each in asked["launches"]],
+        "colossalai": colossalai(asked["colossalai"]),
     }
     with answers_go_to as file:
         json.dump(answers, file)

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from podplan.launchers import kubelet
-from podplan.launchers.quoting import quote
+from podplan.launchers.colossalai import read as read_colossalai
+from podplan.launchers.words import Word
 from podplan.lint.checks._remote_arguments import DEEPSPEED, arrives, survives
 from tests.lowering import API_VERSION, Lowered, Object, objects
 from tests.policies import findings
@@ -45,7 +46,7 @@ pytestmark = pytest.mark.skipif(
 
 
 class Line(NamedTuple):
-    """What one container runs: the words of torchrun or deepspeed behind the name of the program."""
+    """What one container runs: the words of a launcher behind the name of the program."""
 
     launcher: str
     words: tuple[str, ...]
@@ -53,7 +54,7 @@ class Line(NamedTuple):
 
 
 def lines(lowered: Lowered, where: str) -> Iterator[Line]:
-    """The lines of torchrun and deepspeed with which the Pods of a job begin."""
+    """The lines of launchers with which the Pods of a job begin."""
     for name, pod in lowered.of("Pod").items():
         for container in pod["spec"]["containers"]:
             env = kubelet.environment(container)
@@ -62,7 +63,9 @@ def lines(lowered: Lowered, where: str) -> Iterator[Line]:
                 for word in [*container.get("command", []), *container.get("args", [])]
             ]
             place = f"{where} {name}"
-            if words[:1] == ["torchrun"]:
+            if words[:2] == ["colossalai", "run"]:
+                yield Line("colossalai", tuple(words[2:]), place)
+            elif words[:1] == ["torchrun"]:
                 yield Line("torchrun", tuple(words[1:]), place)
             elif words[:2] == ["/bin/bash", "-c"] and " & deepspeed " in words[2]:
                 yield Line("deepspeed", in_bash(words[2].partition(" & deepspeed ")[2]), place)
@@ -101,7 +104,7 @@ def generated() -> list[Lowered]:
     """The lowered objects of CRs that hypothesis makes."""
     found: list[Lowered] = []
 
-    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=100, deadline=None, derandomize=True, database=None)
     @given(crs(systems=["PyTorchTrainingJob", "DeepSpeedJob"]))
     def collect(cr: Object) -> None:
         found.append(objects(cr))
@@ -161,6 +164,7 @@ class Asked(NamedTuple):
     """What the launchers said, by what they were asked."""
 
     lines: list[tuple[Line, Answer]]
+    colossalai: list[tuple[Line, Answer | None]] | None
     generated: list[tuple[Line, Answer]]
     launches: dict[str, tuple[Lowered, Answer]]
     words: dict[str, Answer]
@@ -170,7 +174,9 @@ class Asked(NamedTuple):
 @pytest.fixture(scope="module")
 def asked() -> Asked:
     jobs = dict(emitted())
-    ours = [line for where, lowered in jobs.items() for line in lines(lowered, where)]
+    every = [line for where, lowered in jobs.items() for line in lines(lowered, where)]
+    ours = [line for line in every if line.launcher != "colossalai"]
+    colossalai = [line for line in every if line.launcher == "colossalai"]
     made = [line for number, lowered in enumerate(generated()) for line in lines(lowered, f"CR {number}")]
     started = {
         line.where.split()[0]: line
@@ -187,7 +193,9 @@ def asked() -> Asked:
     done = subprocess.run(
         [INTERPRETER, "-m", "tests.launcher_oracles"],
         cwd=ROOT,
-        input=json.dumps({**questions, "launches": launches}),
+        input=json.dumps(
+            {**questions, "launches": launches, "colossalai": [line.words for line in colossalai]}
+        ),
         capture_output=True,
         text=True,
         timeout=120,
@@ -200,6 +208,7 @@ def asked() -> Asked:
     of_launches = iter(answers["launches"])
     return Asked(
         both[: len(ours)],
+        answers["colossalai"] and list(zip(colossalai, answers["colossalai"], strict=True)),
         both[len(ours) :],
         {where: (jobs[where], next(of_launches)) for where in started},
         {word: next(of_launches) for word in WORDS},
@@ -216,11 +225,25 @@ def files(lowered: Lowered) -> tuple[str, str | None]:
 def test_the_fixtures_have_lines_of_both_launchers(asked: Asked) -> None:
     assert {line.launcher for line, _ in asked.lines} == {"torchrun", "deepspeed"}
     assert len(asked.lines) > 30
-    assert len(asked.generated) > 30
+    assert len(asked.generated) > 20
 
 
 def test_launchers_take_every_line_of_the_fixtures(asked: Asked) -> None:
     assert [line for line, answer in asked.lines if not answer["accepted"]] == []
+
+
+def test_colossalai_run_takes_every_line_of_the_fixtures(asked: Asked) -> None:
+    if asked.colossalai is None and not REQUIRED:
+        pytest.skip(f"colossalai is not installed beside {INTERPRETER}")
+    assert asked.colossalai
+    for line, answer in asked.colossalai:
+        mine = read_colossalai(tuple(map(Word, line.words)), Word("colossalai"))
+        assert answer is not None, line
+        assert mine.errors == ()
+        assert (mine.hostfile, mine.processes) == (answer["hostfile"], answer["nproc_per_node"])
+        assert mine.line.script is not None
+        assert mine.line.script.text == answer["user_script"]
+        assert [word.text for word in mine.line.arguments] == answer["user_args"]
 
 
 def test_we_read_every_line_as_the_launchers_do(asked: Asked) -> None:
@@ -338,26 +361,36 @@ def test_values_reach_a_worker_as_the_policies_say(asked: Asked) -> None:
     assert wrong == {}, "\n".join(map(str, wrong.items()))
 
 
+def deepspeed_job(words: list[str], container: Object) -> Object:
+    """A job of two workers that runs a script with these words."""
+    spec = {
+        "config": {"slotsPerWorker": 1, "run": {"python": words}},
+        "worker": {"replicas": 2, "template": {"spec": {"containers": [container]}}},
+    }
+    return {"apiVersion": API_VERSION, "kind": "DeepSpeedJob", "metadata": {"name": "train"}, "spec": spec}
+
+
 def found_in(value: str) -> set[str]:
     """The policies that find something in a job whose workers have a variable of that value."""
-    container = {"name": "worker", "image": "registry.example.com/deepspeed:0.19.8"}
-    worker = {"name": "worker", **container, "env": [{"name": "VALUE", "value": value}]}
-    spec = {
-        "config": {"slotsPerWorker": 1, "run": {"python": ["t.py"]}},
-        "worker": {"replicas": 2, "template": {"spec": {"containers": [worker]}}},
-    }
-    cr = {"apiVersion": API_VERSION, "kind": "DeepSpeedJob", "metadata": {"name": "train"}, "spec": spec}
+    env = [{"name": "VALUE", "value": value}]
+    worker = {"name": "worker", "image": "registry.example.com/deepspeed:0.19.8", "env": env}
+    cr = deepspeed_job(["t.py"], worker)
     return {str(finding.rule) for finding in findings({"object": cr}, "SSH002")}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
-        st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12), max_size=5
-    )
+        st.text(st.characters(categories=("L", "N", "P", "S", "Zs"), exclude_characters="$"), max_size=12),
+        max_size=5,
+    ),
+    st.sampled_from(["needed", "double"]),
 )
-def test_the_line_of_worker_0_comes_back_from_bash(words: list[str]) -> None:
-    assert in_bash(quote(words)) == tuple(words)
+def test_bash_hands_the_words_of_the_job_to_deepspeed(words: list[str], quoting: str) -> None:
+    cr = deepspeed_job(["t.py", *words], {"name": "worker", "image": "a"})
+    lowered = objects(cr, values={"deepspeed.quoting": quoting})
+    [line] = lines(lowered, "")
+    assert line.words == ("--hostfile=/t9k/hostfile", "t.py", *words)
 
 
 SSHD = shutil.which("sshd", path="/usr/sbin:/sbin:/usr/local/sbin")

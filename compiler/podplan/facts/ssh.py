@@ -33,9 +33,10 @@ SSH_KEY_FILES = Fact(
 )
 SSH_KEY_PLACEHOLDER = Fact(
     "ssh.key-placeholder",
-    "the keys are made when the job is created; this text stands for them",
+    "the keys are RSA keys made when the job is created, for fabric, with which colossalai run connects, reads "
+    "no others from id_rsa; this text stands for them",
     "assumed",
-    "t9k-semantics §8.3",
+    "t9k-semantics §8.3; docs/conformance.md: colossalai/launcher-dialect",
 )
 SSH_CLIENT = Fact(
     "ssh.client-config",
