@@ -105,7 +105,9 @@ def _wrong(job: Job, meeting: Meeting) -> str:
     if _hosts.is_loopback(host):
         if meeting.written:
             return f"{meeting.by} meets at {host}, which is another machine in each of the {pods}"
-        return f"{meeting.by} is told no host, so each of the {pods} waits for the others at {host}"
+        line = meeting.launch.torchrun if meeting.launch is not None else None
+        no = "--rdzv_endpoint" if line is not None and line.backend == "c10d" else "host"
+        return f"{meeting.by} is told no {no}, so each of the {pods} waits for the others at {host}"
     found = _hosts.pod(job, host)
     if found is None or not meeting.by_rank:
         return ""
