@@ -17,6 +17,9 @@ def failures(expect: Expectation, outcome: Outcome) -> Iterator[str]:
     if outcome.trouble:
         yield outcome.trouble
         return
+    if unknown := {*expect.restarts, *_codes(expect)} - outcome.pods.keys():
+        yield f"there is no Pod {', '.join(sorted(unknown))}"
+        return
     yield from _exits(expect, outcome)
     text = "\n".join(outcome.logs.values())
     if expect.world is not None:
@@ -40,13 +43,15 @@ def failures(expect: Expectation, outcome: Outcome) -> Iterator[str]:
 
 
 def _exits(expect: Expectation, outcome: Outcome) -> Iterator[str]:
-    if expect.exit is None:
-        return
-    wanted = expect.exit if isinstance(expect.exit, Mapping) else dict.fromkeys(outcome.pods, expect.exit)
-    for name, code in wanted.items():
+    every = {} if expect.exit is None else dict.fromkeys(outcome.pods, expect.exit)
+    for name, code in (_codes(expect) or every).items():
         seen = seen_exit(outcome, name)
         if seen != code and not (code == "failed" and isinstance(seen, int) and seen):
             yield f"{name} ended with {seen}, expected {code}"
+
+
+def _codes(expect: Expectation) -> Mapping[str, int | str | None]:
+    return expect.exit if isinstance(expect.exit, Mapping) else {}
 
 
 def seen_exit(outcome: Outcome, name: str) -> int | str:

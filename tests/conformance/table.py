@@ -39,28 +39,36 @@ def line(row: Row) -> str:
 
 def page(rows: Iterable[Row], known: Iterable[Case], before: str, versions: Mapping[str, str]) -> str:
     """docs/conformance.md: a line for each run of the ``known`` cases, from ``rows`` or else ``before``."""
-    ran = {_title(text): text for text in before.splitlines() if text.startswith(("| ", "- "))}
-    for row in rows:
-        ran |= {_title(text): text for text in [_line(row)]}
-    wanted = [name for case in known for name in (case.name, *(title(case, run) for run in case.runs))]
-    lines = [ran[name] for name in dict.fromkeys(wanted) if name in ran]
-    cells = ["| case | what ran | what happened | what it proves | seconds |", "|---|---|---|---|---|"]
+    ran = {cells[0]: cells for cells in map(_cells, before.splitlines()) if cells}
+    ran |= {_of(row)[0]: _of(row) for row in rows}
+    lines = ["| case | what ran | what happened | what it proves | seconds |", "|---|---|---|---|---|"]
+    missing = []
+    for case in known:
+        for run in case.runs:
+            if found := ran.get(title(case, run)):
+                name, programs, end, _, seconds = found
+                lines.append(f"| {name} | {programs} | {end} | {proves(case, run)} | {seconds} |")
+        if lacking := ran.get(f"- {case.name}"):
+            missing.append(": ".join(lacking))
     parts = [HEAD + "Versions: " + ", ".join(f"{name} {text}" for name, text in versions.items()) + "."]
-    parts.append("\n".join([*cells, *(text for text in lines if text.startswith("|"))]))
-    if missing := [text for text in lines if text.startswith("-")]:
+    parts.append("\n".join(lines))
+    if missing:
         parts.append("## Not run\n\n" + "\n".join(missing))
     return "\n\n".join(parts) + "\n"
 
 
-def _title(text: str) -> str:
-    return text[2:].partition(" |" if text.startswith("|") else ": ")[0]
+def _cells(line: str) -> list[str]:
+    """The cells of a line of the page that is about a case; those that could not run have two."""
+    if line.startswith("| ") and "/" in line:
+        return line.strip("| ").split(" | ")
+    return line.split(": ", 1) if line.startswith("- ") else []
 
 
-def _line(row: Row) -> str:
+def _of(row: Row) -> list[str]:
     if row.outcome is None:
-        return f"- {row.case.name}: {'; '.join(row.failures)}"
-    cells = (title(row.case, row.run), what(row), happened(row.run, row.outcome), proves(row))
-    return f"| {' | '.join(cells)} | {row.outcome.seconds:.0f} |"
+        return [f"- {row.case.name}", "; ".join(row.failures)]
+    end, seconds = happened(row.run, row.outcome), f"{row.outcome.seconds:.0f}"
+    return [title(row.case, row.run), what(row), end, proves(row.case, row.run), seconds]
 
 
 def what(row: Row) -> str:
@@ -78,20 +86,19 @@ def happened(run: Run, outcome: Outcome | None) -> str:
     ends = Counter(str(seen_exit(outcome, name)) for name in outcome.pods)
     words = [_end(end, n, len(outcome.pods)) for end, n in ends.items()]
     again = sum(pod["restarts"] for pod in outcome.pods.values())
-    words += [f"{again} restarts"] * bool(again)
+    words += [f"{again} made anew"] * bool(again)
     worlds = Counter(int(world) for _, world in TRAINED.findall("\n".join(outcome.logs.values())))
     words += [f"{n} of world size {world} trained" for world, n in worlds.items()] or ["nothing trained"]
     words += [f"phase {outcome.phase}"] * bool(run.expect.phase)
     return ", ".join(words)
 
 
-def proves(row: Row) -> str:
+def proves(case: Case, run: Run) -> str:
     """The sentence of the case; for a policy, with its code and claim."""
-    case = row.case
     if not case.policy:
         return case.proves
-    claim = case.claim if row.run.name == "bad" else "trains" if row.run.name == "mended" else row.run.name
-    return f"[{case.policy}](rules/{case.policy}.md) {claim}: {case.proves}"
+    policy = f"[{case.policy}](rules/{case.policy}.md)"
+    return f"{policy} {case.claim}: {case.proves}" if run.name == "bad" else f"{policy}, {run.name}"
 
 
 def _end(end: str, count: int, of: int) -> str:
