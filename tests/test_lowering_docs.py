@@ -13,17 +13,14 @@ import jsonschema
 import pytest
 
 from podplan.config import config_for
-from podplan.facts import status
-from podplan.facts.settings import settings, without_setting
+from podplan.facts.settings import of_status, settings, without_setting
 from podplan.kinds import KINDS
-from podplan.provenance import Fact
 from tests.golden import FIXTURES, podplan
 from tests.test_lowering_settings import CHANGES, Change
 
 TOP = FIXTURES.parent
 PAGE = (TOP / "docs" / "lowering.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((TOP / "schemas" / "Config.json").read_text(encoding="utf-8"))
-OF_STATUS = {fact.id for fact in vars(status).values() if isinstance(fact, Fact)}
 
 
 def test_what_is_made_from_the_facts_is_up_to_date() -> None:
@@ -46,7 +43,7 @@ def test_every_setting_is_told_with_its_default_basis_and_source() -> None:
 
 def test_what_has_no_setting_is_told_with_the_reason() -> None:
     for fact in without_setting():
-        assert fact.id in OF_STATUS or f"| `{fact.id}`: {fact.text} | " in PAGE
+        assert fact.id in of_status() or f"| `{fact.id}`: {fact.text} | " in PAGE
 
 
 def test_the_schema_has_every_setting_for_all_kinds_and_for_each() -> None:

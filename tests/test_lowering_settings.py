@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from podplan.facts import status
-from podplan.facts.settings import settings, unknown_word, without_setting
+from podplan.facts.settings import of_status, settings, unknown_word, without_setting
 from podplan.groups import CONFIGURED, at_index
-from podplan.provenance import Fact, Path, trace
+from podplan.provenance import Path, trace
 from podplan.selecting import NoSuchField, select
 from tests.lowering import Object, job, lower, names, objects
 
@@ -437,11 +436,10 @@ TOLD_AT = {
     "pytorch.training-container": "spec.containers[side]",
     "ssh.declares-port": "spec.containers[main].ports[0]",
 }
-OF_STATUS = {fact.id for fact in vars(status).values() if isinstance(fact, Fact)}
 
 
 def test_every_setting_is_here() -> None:
-    assert set(BY_ID) == set(settings()) - OF_STATUS
+    assert set(BY_ID) == set(settings()) - of_status()
     assert len(BY_ID) == len(CHANGES)
 
 
@@ -496,7 +494,7 @@ def test_the_default_said_aloud_changes_nothing(id_: str) -> None:
 
 def test_what_has_no_setting_is_known() -> None:
     """What is not documented and cannot be changed: each is said in docs/lowering.md, with why."""
-    assert [fact.id for fact in without_setting() if fact.id not in OF_STATUS] == [
+    assert [fact.id for fact in without_setting() if fact.id not in of_status()] == [
         "colossalai.labels",
         "colossalai.launch-arguments",
         "colossalai.launcher-image",

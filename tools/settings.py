@@ -11,13 +11,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from podplan.facts import status
-from podplan.facts.settings import settings
+from podplan.facts.settings import of_status, settings, without_setting
 from podplan.kinds import KINDS
 from podplan.provenance import Fact
 
 TOP = Path(__file__).parents[1]
 SCHEMA, PAGE = Path("schemas/Config.json"), Path("docs/lowering.md")
+_EACH_LABEL = "`pod.labels`, `service.labels` and the like change or leave out each label"
+WHY_NOT = {
+    "colossalai.labels": "`pod.labels` changes each label",
+    "colossalai.launch-arguments": "`colossalai.run` says whether and where they stand",
+    "colossalai.launcher-image": "a launcher can say its image itself",
+    "label.component": _EACH_LABEL,
+    "label.owner-kind": _EACH_LABEL,
+    "pytorch.master-addr": "`service.host` says how replicas are called, `pytorch.env` what it holds",
+    "service.per-replica": "`service.per` says how many Services there are",
+    "ssh.hostfile": "`deepspeed.hostfile-line` and `colossalai.hostfile-line` say its lines",
+    "ssh.key-placeholder": "it stands for keys that only the cluster makes",
+}
 _TYPES = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
 _DEFINITIONS = re.compile(r'^    "ofAllKinds": \{$.*?^    \}\n(?=  \}\n)', re.DOTALL | re.MULTILINE)
 _TABLE = r"(<!-- settings of {0} -->\n).*?(<!-- end -->)"
@@ -26,13 +37,20 @@ _TABLE = r"(<!-- settings of {0} -->\n).*?(<!-- end -->)"
 def made() -> dict[Path, str]:
     """The files, as they should be."""
     known = settings()
-    of_status = {fact.id for fact in vars(status).values() if isinstance(fact, Fact)}
     schema = _DEFINITIONS.sub(lambda _: _definitions(known), (TOP / SCHEMA).read_text(encoding="utf-8"))
     page = (TOP / PAGE).read_text(encoding="utf-8")
-    for what, told in (("lowering", set(known) - of_status), ("status", of_status & set(known))):
+    for what, told in (("lowering", set(known) - of_status()), ("status", of_status())):
         table = _table(fact for fact in known.values() if fact.id in told)
         page = _with_table(page, what, table)
+    page = _with_table(page, "nothing", _reasons())
     return {SCHEMA: schema, PAGE: page}
+
+
+def _reasons() -> str:
+    """The facts that are not documented and have no setting, each with why not."""
+    told = [fact for fact in without_setting() if fact.id not in of_status()]
+    rows = "".join(f"| `{fact.id}`: {fact.text} | {WHY_NOT[fact.id]} |\n" for fact in told)
+    return f"| fact | why not |\n|---|---|\n{rows}"
 
 
 def _with_table(page: str, what: str, table: str) -> str:

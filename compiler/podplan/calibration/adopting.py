@@ -29,13 +29,13 @@ def adoption(before: Compared) -> Adoption:
     """The settings for what differs in a comparison of all objects."""
     values = _needed(few, _found(few)) if (few := _few(before)).differences else {}
     after = _with(before, values)
-    left = {_key(difference) for difference in after.differences}
+    left = {_part(difference) for difference in after.differences}
     without = {id_: _gone(before, after, values, id_) for id_ in values}
     by = {}
     for number, difference in enumerate(before.differences):
-        key = _key(difference)
-        if key not in left and _part(difference) not in {_part(one) for one in after.differences}:
-            by[number] = tuple(id_ for id_ in values if key[:3] in without[id_]) or tuple(values)
+        part = _part(difference)
+        if part not in left:
+            by[number] = tuple(id_ for id_ in values if part in without[id_]) or tuple(values)
     return Adoption(values, after, by)
 
 
@@ -103,21 +103,16 @@ def _needed(few: Tried, values: dict[str, Any]) -> dict[str, Any]:
 def _gone(before: Compared, after: Compared, values: Mapping[str, Any], id_: str) -> set[tuple[Any, ...]]:
     """The places that differ again without one of the settings."""
     fewer = {key: value for key, value in values.items() if key != id_}
-    there = {_key(difference) for difference in after.differences}
-    found = (_key(difference) for difference in _with(before, fewer).differences)
-    return {key[:3] for key in found if key not in there}
+    there = {_part(difference) for difference in after.differences}
+    return {_part(difference) for difference in _with(before, fewer).differences} - there
 
 
 def _with(before: Compared, values: Mapping[str, Any]) -> Compared:
     return compared(before.cr, with_values(before, values), before.real)
 
 
-def _key(difference: Difference) -> tuple[Any, ...]:
-    """What tells a difference from others: the real object, the part of it, and what is predicted."""
-    return (*_part(difference), repr(difference.predicted))
-
-
 def _part(difference: Difference) -> tuple[Any, ...]:
+    """What tells a difference from others: the real object and the part of it, or what is missing."""
     whole = difference.real_in
     if whole is None:
         return (difference.kind, difference.name, ())

@@ -93,11 +93,7 @@ def files(found: Compared) -> Iterator[tuple[str, Any]]:
     if found.kind in _LINES:
         yield from (("ssh.auth-mount-path", folder) for folder in _folders(found))
     for difference in found.differences:
-        if (
-            difference.path[-1:] == ("items",)
-            or difference.path[-2:-1] == ("items",)
-            or "items" in difference.path
-        ):
+        if "items" in difference.real_path:
             yield from _items(difference.real_in, difference.real_path)
 
 
@@ -114,9 +110,10 @@ def _folders(found: Compared) -> dict[str, None]:
 
 
 def _lines(found: Compared, ours: str, theirs: str) -> Iterator[tuple[str, Any]]:
+    """The form of the lines of a file, by the first of them, as predicted and as it really is."""
     id_ = _LINES.get(found.kind)
     line, real = ours.splitlines()[:1], theirs.splitlines()[:1]
-    if not id_ or not line or not real:
+    if not id_ or not real or not "".join(line).strip():
         return
     host, slots = line[0].split()[0], line[0].partition("slots=")[2]
     told = real[0].partition("slots=")[2].split()

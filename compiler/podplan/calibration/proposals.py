@@ -13,7 +13,7 @@ from podplan.calibration import commands, files
 from podplan.calibration.differences import ABSENT, Difference
 from podplan.calibration.job import Compared, words_of
 from podplan.calibration.wording import for_all
-from podplan.facts.settings import settings
+from podplan.facts.settings import of_status, settings
 from podplan.findings import Path
 from podplan.kinds._job import job as job_of
 from podplan.provenance import Fact, origin_of, root
@@ -118,6 +118,8 @@ def _as_setting(fact: Fact, seen: list[tuple[Any, dict[str, str]]]) -> Proposals
 def choices(found: Compared) -> Proposals:
     """Of what has few values, each other one."""
     for fact in settings().values():
+        if fact.id in of_status():
+            continue
         now = found.fact(fact.id).value
         if isinstance(fact.value, bool):
             yield fact.id, not now

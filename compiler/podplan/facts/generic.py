@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.facts.jobs import OF_REPLICA
+from podplan.facts.jobs import REPLICA_WORDS
 from podplan.provenance import Fact
 
 GENERIC_LABELS = Fact(
@@ -23,7 +23,7 @@ GENERIC_SELECTOR = Fact(
     "assumed",
     "t9k-semantics §4.4",
     {"genericjob": "{job}", "genericjob-replica": "{job}-{type}-{index}"},
-    words=OF_REPLICA,
+    words=REPLICA_WORDS,
 )
 GENERIC_SUBSTITUTION = Fact(
     "generic.substitution",

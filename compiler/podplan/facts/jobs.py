@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from podplan.provenance import Fact
 
-OF_JOB = ("base", "job", "kind", "component")  # words that stand for parts of the name and kind of a job
-OF_REPLICA = (*OF_JOB, "type", "index", "name")
+JOB_WORDS = ("base", "job", "kind", "component")  # words that stand for parts of the name and kind of a job
+REPLICA_WORDS = (*JOB_WORDS, "type", "index", "name")
 
 POD_PER_REPLICA = Fact(
     "pod.per-replica",
@@ -100,7 +100,7 @@ def _more(child: str, kind: str, part: str) -> Fact:
         "assumed",
         "t9k-semantics §2.3",
         {},
-        words=OF_REPLICA,
+        words=REPLICA_WORDS,
     )
 
 
@@ -297,5 +297,5 @@ SERVICE_SELECTOR = Fact(
         "replica-type": "{type}",
         "replica-index": "{index}",
     },
-    words=OF_REPLICA,
+    words=REPLICA_WORDS,
 )

@@ -31,6 +31,12 @@ def settings() -> dict[str, Fact]:
     return {fact.id: fact for fact in sorted(found, key=lambda fact: fact.id)}
 
 
+@cache
+def of_status() -> frozenset[str]:
+    """The ids of the facts about what controllers report, which change nothing that is lowered."""
+    return frozenset(fact.id for fact in vars(facts.status).values() if isinstance(fact, Fact))
+
+
 def without_setting() -> list[Fact]:
     """The facts of lowering that are not documented and that no setting changes, in order of their id."""
     found = [fact for fact in _all() if fact.value is None and fact.basis != "documented"]
