@@ -87,7 +87,12 @@ STATIC = "--master_addr=$(service.worker[0].host)"
         ),
         (pytorch(1, 2, "python a.py & python b.py & wait"), []),
         (pytorch(1, 2, "python prepare.py && torchrun --nproc_per_node=2 train.py"), []),
-        (pytorch(1, 2, "python -m framework.train"), []),
+        (
+            pytorch(1, 2, "python -m vision.train"),
+            ["DIST001: python starts 1 process in each Pod, and 1 of its 2 GPUs has nothing to do"],
+        ),
+        (pytorch(1, 2, "python -m vision.train --devices 2"), []),
+        (pytorch(1, 2, "python -m llamafactory.launcher sft.yaml"), []),
         (pytorch(1, 2, "accelerate launch --num_processes=2 a.py"), []),
         (pytorch(2, 2, "accelerate launch --num_processes=4 a.py"), []),
         (
