@@ -49,8 +49,9 @@ def main() -> int:
 def _write(row: Row, python: Path) -> None:
     """Put a row into the page, unless it failed."""
     if not (row.outcome and row.failures):
+        known, versions = [*cases.cases()], machine.versions(python)
         before = PAGE.read_text() if PAGE.exists() else ""
-        PAGE.write_text(table.page([row], [*cases.cases()], before, machine.versions(python)))
+        PAGE.write_text(table.page([row], known, before, versions))
 
 
 def _run(case: Case, python: Path) -> Iterator[Row]:
