@@ -105,12 +105,16 @@ class Edit(NamedTuple):
 
 
 class Fix(NamedTuple):
-    """How to repair a finding, or with ``refused`` why podplan does not."""
+    """How to repair a finding, or with ``refused`` why podplan does not.
+
+    The edits of a ``secret`` one are never shown: a report has it without any.
+    """
 
     title: str
     safe: bool
     edits: tuple[Edit, ...] = ()
     refused: str = ""
+    secret: bool = False
 
 
 class Finding(NamedTuple):

@@ -25,7 +25,8 @@ Check = Callable[[Texts], Result]
 class Repaired(NamedTuple):
     """The result after repairing; ``texts`` and ``before`` are the texts of the files that changed.
 
-    ``withdrawn`` are fixes that did not do what they promise, each with what happened.
+    ``withdrawn`` are fixes that did not do what they promise, each with what happened. ``shown`` are the
+    texts before and after with stars for secrets; a file that may not be shown at all is not in it.
     """
 
     result: Result
@@ -33,6 +34,7 @@ class Repaired(NamedTuple):
     before: dict[str, str]
     fixed: tuple[Finding, ...]
     withdrawn: tuple[tuple[Finding, str], ...]
+    shown: dict[str, tuple[str, str]]
 
 
 def repair(paths: Sequence[str], settings: Settings, exclude: Sequence[str], unsafe: bool) -> Repaired:
@@ -50,25 +52,29 @@ def repaired(checked: Check, unsafe: bool) -> Repaired:
     before: dict[str, str] = {}
     fixed: list[Finding] = []
     withdrawn: list[tuple[Finding, str]] = []
+    shown: dict[str, tuple[str, str]] = {}
     result = checked(texts)
     for _ in range(MAX_PASSES):
         given_up = {_key(found) for found, _ in withdrawn}
-        wanted = [found for found in result.findings if _may(found, unsafe) and _key(found) not in given_up]
+        wanted = [found for found in result.repairs if _may(found, unsafe) and _key(found) not in given_up]
         chosen = _apart(wanted)
         if not chosen:
             break
-        before = dict(result.texts) | before
-        after = checked(texts | _edited(chosen, result.texts))
+        before = dict(result.written) | before
+        after = checked(texts | _edited(chosen, result.written))
         reason = _failure(chosen, result, after)
         if reason and len(chosen) > 1:
             chosen, after = _one_by_one(chosen, texts, result, checked, withdrawn)
         elif reason:
             withdrawn.append((chosen[0], reason))
             continue
-        texts = texts | _edited(chosen, result.texts)
+        texts = texts | _edited(chosen, result.written)
+        for file, text in _edited([_starred(found) for found in chosen], result.texts).items():
+            shown[file] = (shown[file][0] if file in shown else result.texts[file], text)
         fixed += chosen
         result = after
-    return Repaired(result, texts, {file: before[file] for file in texts}, tuple(fixed), tuple(withdrawn))
+    before = {file: before[file] for file in texts}
+    return Repaired(result, texts, before, tuple(fixed), tuple(withdrawn), shown)
 
 
 def _one_by_one(
@@ -82,7 +88,7 @@ def _one_by_one(
     kept: list[Finding] = []
     last = result
     for found in chosen:
-        after = checked({**texts, **_edited([*kept, found], result.texts)})
+        after = checked({**texts, **_edited([*kept, found], result.written)})
         reason = _failure([*kept, found], result, after)
         if reason:
             withdrawn.append((found, reason))
@@ -121,11 +127,12 @@ def _apart(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _edited(findings: Iterable[Finding], texts: Texts) -> dict[str, str]:
-    """The texts of the files with the edits of all findings, from the last to the first."""
+    """The texts of files with the edits of all findings, last edit first; files not at hand are left out."""
     by_file: dict[str, list[Edit]] = {}
     for found in findings:
         for edit in _edits(found):
-            by_file.setdefault(edit.file, []).append(edit)
+            if edit.file in texts:
+                by_file.setdefault(edit.file, []).append(edit)
     new: dict[str, str] = {}
     for file, edits in by_file.items():
         text = texts[file]
@@ -133,6 +140,16 @@ def _edited(findings: Iterable[Finding], texts: Texts) -> dict[str, str]:
             text = text[: edit.start] + edit.text + text[edit.end :]
         new[file] = text
     return new
+
+
+def _starred(found: Finding) -> Finding:
+    """The finding as its fix may be shown: with stars for what a secret one writes."""
+    fix = found.fix
+    if fix is None or not fix.secret:
+        return found
+    return found._replace(
+        fix=fix._replace(edits=tuple(edit._replace(text="*" * len(edit.text)) for edit in fix.edits))
+    )
 
 
 def _failure(chosen: Sequence[Finding], before: Result, after: Result) -> str:
@@ -146,7 +163,7 @@ def _failure(chosen: Sequence[Finding], before: Result, after: Result) -> str:
         if now[rule, file] > was[rule, file] - number:
             return f"{rule} would still be there"
     of_form = all(found.rule.startswith(OF_FORM) for found in chosen)
-    for found in after.findings:
+    for found in after.repairs:
         key = found.rule, found.location.file
         new = found.severity is Severity.ERROR and now[key] > was[key]
         mends = found.fix is not None and found.fix.edits  # the next pass has it

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from podplan.checking.run import Run
 from podplan.findings import Finding, Severity
-from podplan.lint.masking import masked
+from podplan.lint.masking import masked, whole_fixes, without_secret_fixes
 from podplan.reading.files import root_of
 
 
@@ -34,6 +34,9 @@ class Result(NamedTuple):
     ``with_suppressed`` are the same together with those that somebody silenced. Of ``unlowered`` files and of
     ``undecided`` rules there may be more to say. ``given_up`` says, a sentence for each file, which reached
     a bound: the result is then that of the others.
+
+    Reports show nothing but these. ``written`` and ``repairs`` are for repairing: the texts with the secrets
+    in them, and the findings with every fix whole.
     """
 
     findings: list[Finding]
@@ -43,6 +46,8 @@ class Result(NamedTuple):
     unlowered: frozenset[str] = frozenset()
     undecided: frozenset[str] = frozenset()
     given_up: tuple[str, ...] = ()
+    written: Mapping[str, str] = {}
+    repairs: Sequence[Finding] = ()
 
 
 def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
@@ -52,13 +57,17 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     run.texts.update(run.reader.texts(places - run.texts.keys()))
     run.texts |= {file: run.texts_of_jobs[file] for file in places & run.texts_of_jobs.keys()}
     # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
-    shown = {file: text for file, text in run.texts.items() if not _is_secret(file, run)}
+    secret = {file for file in run.texts if _is_secret(file, run)}
+    shown = {file: text for file, text in run.texts.items() if file not in secret}
     shown = masked(shown, run.secrets)
     everything = run.silences.settled(run.findings, shown, run.reader.source_of)
     if folders is not None:
         everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
     if run.jobs or len(everything) > len(run.findings):
         everything.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
+    everything = whole_fixes(everything, secret.__contains__, run.secrets)
+    repairs = [found for found in everything if not found.suppressed]
+    everything = without_secret_fixes(everything)
     said = [found for found in everything if not found.suppressed]
     if run.silences.undecided:
         run.not_checked["rules that need an inventory"] = len(run.silences.undecided)
@@ -75,7 +84,8 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
         today=run.silences.today,
     )
     unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
-    return Result(said, summary, shown, everything, unlowered, undecided, tuple(run.given_up))
+    given_up = tuple(run.given_up)
+    return Result(said, summary, shown, everything, unlowered, undecided, given_up, dict(run.texts), repairs)
 
 
 def _is_secret(file: str, run: Run) -> bool:

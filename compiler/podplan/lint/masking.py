@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from podplan.findings import Location
+from podplan.findings import Edit, Finding, Location
 from podplan.lint.apply import apply
-from podplan.lint.checks._secrets import is_secret
+from podplan.lint.checks._secrets import is_secret, names_a_secret
 from podplan.lint.locate import locate
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Job
@@ -17,6 +18,7 @@ from podplan.source.places import LINE_BREAK
 
 # The rules whose findings lie on a secret.
 ON_SECRETS = frozenset({"PROF107"})
+_PIN = re.compile("[0-9]{4,}")
 
 
 def secrets(known: Iterable[Policy], job: Job) -> list[Location]:
@@ -40,14 +42,21 @@ def _variables(data: Any) -> Iterator[Path]:
             nodes += [((*path, number), entry) for number, entry in enumerate(node)]
         elif isinstance(node, dict):
             name, value = node.get("name"), node.get("value")
-            if isinstance(name, str) and isinstance(value, str) and is_secret(name, value):
+            if isinstance(name, str) and _hides(name, value):
                 yield (*path, "value")
             for key, below in node.items():
-                secret = path and path[-1] == "env" and isinstance(key, str) and isinstance(below, str)
-                if secret and is_secret(key, below):
+                if path and path[-1] == "env" and isinstance(key, str) and _hides(key, below):
                     yield (*path, key)
                 elif isinstance(below, dict | list):
                     nodes.append(((*path, key), below))
+
+
+def _hides(name: str, value: Any) -> bool:
+    """Whether a variable holds a secret; a number may be one too, which nobody is told of but is masked."""
+    if isinstance(value, str) and is_secret(name, value):
+        return True
+    number = isinstance(value, str | int) and not isinstance(value, bool) and _PIN.fullmatch(str(value))
+    return number is not None and number is not False and names_a_secret(name)
 
 
 def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, str]:
@@ -56,6 +65,41 @@ def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, s
     for place in secrets:
         places.setdefault(place.file, []).append(place)
     return {file: _without(text, places.get(file, ())) for file, text in texts.items()}
+
+
+def whole_fixes(
+    findings: Iterable[Finding], is_secret: Callable[[str], bool], secrets: Iterable[Location]
+) -> list[Finding]:
+    """``findings``, the fixes marked as secret that change a file that ``is_secret`` or one of ``secrets``."""
+    places: dict[str, list[Location]] = {}
+    for place in secrets:
+        places.setdefault(place.file, []).append(place)
+
+    def touches(edit: Edit) -> bool:
+        return is_secret(edit.file) or any(_meet(edit, place) for place in places.get(edit.file, ()))
+
+    return [
+        found._replace(fix=found.fix._replace(secret=True))
+        if found.fix is not None and any(touches(edit) for edit in found.fix.edits)
+        else found
+        for found in findings
+    ]
+
+
+def without_secret_fixes(findings: Iterable[Finding]) -> list[Finding]:
+    """``findings`` as reports have them: that there is a secret fix is told, and not what it changes."""
+    return [
+        found._replace(fix=found.fix._replace(edits=()))
+        if found.fix is not None and found.fix.secret
+        else found
+        for found in findings
+    ]
+
+
+def _meet(edit: Edit, place: Location) -> bool:
+    """Whether a change lies on a place, or next to it."""
+    starts, ends = (edit.line, edit.column), (edit.end_line, edit.end_column)
+    return starts <= (place.end_line, place.end_column) and (place.line, place.column) <= ends
 
 
 def _without(text: str, places: Iterable[Location]) -> str:

@@ -16,15 +16,15 @@ ADDED, REMOVED, HUNK = "32", "31", "36"
 
 
 def diff(repaired: Repaired, style: Style = PLAIN) -> str:
-    """A unified diff of all files that would change."""
+    """A unified diff of all files that would change and may be shown; secrets in it are stars."""
     from difflib import unified_diff
 
     return "".join(
         _ended(line, style)
-        for file in sorted(repaired.texts)
+        for file, (before, after) in sorted(repaired.shown.items())
         for line in unified_diff(
-            repaired.before[file].splitlines(keepends=True),
-            repaired.texts[file].splitlines(keepends=True),
+            before.splitlines(keepends=True),
+            after.splitlines(keepends=True),
             file,
             file,
         )
@@ -42,11 +42,15 @@ def _colour(line: str) -> str:
 
 
 def told(repaired: Repaired, written: bool) -> str:
-    """Such as "fixed 3 findings in 2 files", and a line for each fix that was withdrawn."""
+    """Such as "fixed 3 findings in 2 files", a line for each file not shown, and each fix withdrawn."""
     number, files = len(repaired.fixed), len(repaired.texts)
     verb = "fixed" if written else "would fix"
     counted = f"{number} finding{'' if number == 1 else 's'} in {files} file{'' if files == 1 else 's'}"
     lines = [f"{verb} {counted}" if number else "nothing to fix"]
+    hidden = [] if written else sorted(repaired.texts.keys() - repaired.shown.keys())
+    lines += [
+        visible(f"{file} would change; its lines are not shown, since it holds a Secret") for file in hidden
+    ]
     for found, reason in repaired.withdrawn:
         where = found.location
         place = f"{where.file}:{where.line}:{where.column}"

@@ -124,7 +124,7 @@ def _notes(found: Finding) -> list[str]:
         notes.append(f"in {hit} of {of} instances ({named})")
     if found.help:
         notes.append(f"help: {found.help}")
-    if found.fix is not None and found.fix.edits:
+    if found.fix is not None and not found.fix.refused:
         notes.append(f"fix: {found.fix.title} ({'--fix' if found.fix.safe else '--fix --unsafe-fixes'})")
     elif found.fix is not None:
         notes.append(f"no fix: {found.fix.refused}")
