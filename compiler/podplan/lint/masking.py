@@ -70,7 +70,7 @@ def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, s
 def whole_fixes(
     findings: Iterable[Finding], is_secret: Callable[[str], bool], secrets: Iterable[Location]
 ) -> list[Finding]:
-    """``findings``, the fixes marked as secret that change a file that ``is_secret`` or one of ``secrets``."""
+    """``findings`` with fixes marked as secret in a file that ``is_secret`` or one of ``secrets``."""
     places: dict[str, list[Location]] = {}
     for place in secrets:
         places.setdefault(place.file, []).append(place)
