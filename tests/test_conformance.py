@@ -164,12 +164,17 @@ def test_a_page_keeps_what_did_not_run_this_time() -> None:
     assert table.page([], [first], both, {"torch": "1"}).count("pytorch/") == 1
 
 
-def test_the_page_says_what_the_cases_say() -> None:
+def test_the_page_has_all_cases_and_says_what_they_say() -> None:
     page = (Path(__file__).parents[1] / "docs" / "conformance.md").read_text()
+    unheard = {case.name for case in ALL if f"- {case.name}: " in page}
     rows = [line.split(" | ") for line in page.splitlines() if "/" in line and line.startswith("| ")]
     said = {cells[0].removeprefix("| "): cells[-2] for cells in rows}
-    ours = {table.title(case, run): table.proves(case, run) for case in ALL for run in case.runs}
-    assert said == {name: ours.get(name) for name in said}
+    assert said == {
+        table.title(case, run): table.proves(case, run)
+        for case in ALL
+        for run in case.runs
+        if case.name not in unheard
+    }
 
 
 def _pod(name: str) -> dict[str, Any]:
