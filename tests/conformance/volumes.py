@@ -14,9 +14,9 @@ Command = list[str]
 IMAGE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 WORKSPACE = "/workspace"
 UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "k": 10**3, "M": 10**6, "G": 10**9}
-# Folders of the machine that no image has: their content is none of a container's business.
 SSHD_CONFIG = "/etc/ssh/sshd_config.d"
-EMPTY = {"/tmp": 1777, "/run": 755, "/root": 700, "/home": 755, "/var/tmp": 1777, "/mnt": 755}
+# Folders of the machine that no image has, with their modes; the interpreter may lie below /root.
+EMPTY = {"/tmp": 1777, "/run": 755, "/root": 711, "/home": 755, "/var/tmp": 1777, "/mnt": 755}
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
