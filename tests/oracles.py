@@ -91,7 +91,7 @@ def generated() -> list[Lowered]:
     """The lowered objects of CRs that hypothesis makes."""
     found: list[Lowered] = []
 
-    @settings(max_examples=100, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
     @given(crs(systems=["PyTorchTrainingJob", "DeepSpeedJob"]))
     def collect(cr: Object) -> None:
         found.append(objects(cr))

@@ -35,7 +35,7 @@ def asked() -> Asked:
 def test_the_fixtures_have_lines_of_both_launchers(asked: Asked) -> None:
     assert {line.launcher for line, _ in asked.lines} == {"torchrun", "deepspeed"}
     assert len(asked.lines) > 30
-    assert len(asked.generated) > 20
+    assert len(asked.generated) > 10
 
 
 def test_launchers_take_every_line_of_the_fixtures(asked: Asked) -> None:
