@@ -33,8 +33,8 @@ SSH_KEY_FILES = Fact(
 )
 SSH_KEY_PLACEHOLDER = Fact(
     "ssh.key-placeholder",
-    "the keys are RSA keys made when the job is created, for fabric, with which colossalai run connects, reads "
-    "no others from id_rsa; this text stands for them",
+    "RSA keys are made when the job is created, since fabric, with which colossalai run connects, reads no "
+    "others from id_rsa; this text stands for them",
     "assumed",
     "t9k-semantics §8.3; docs/conformance.md: colossalai/launcher-dialect",
 )
