@@ -76,7 +76,7 @@ def test_every_policy_with_a_fix_is_fixed_somewhere(tmp_path: Path, monkeypatch:
 def test_a_file_that_changes_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(CASES[0], tmp_path / "job.yaml")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("podplan.cli.fixing._now", lambda _: "something else")
+    monkeypatch.setattr("podplan.cli.output._now", lambda _: "something else")
     before = Path("job.yaml").read_bytes()
     said = podplan("check", "--fix", "job.yaml")
     assert said.code == 2

@@ -28,7 +28,8 @@ FLOORS = [
     {"rendering"},
     {"checking"},
     {"check"},
-    {"testing", "repair", "calibration"},
+    {"testing", "repair", "calibration", "formatting"},
+    {"migrating"},
     {"report"},
     {"cli"},
 ]
@@ -82,6 +83,8 @@ HEAVY = {
     "tomllib",
     "podplan.profile",
     "podplan.importing",
+    "podplan.formatting",
+    "podplan.migrating",
     "podplan.cel",
     "podplan.status",
     "podplan.calibration",

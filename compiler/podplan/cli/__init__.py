@@ -17,13 +17,16 @@ COMMANDS = {
     "lower": "lower",
     "why": "why",
     "status": "status",
+    "graph": "graph",
     "import": "importing",
+    "fmt": "fmt",
     "rules": "rules",
     "explain": "explain",
     "baseline": "baseline",
     "test": "testing",
     "schema": "schema",
     "init": "init",
+    "lsp": "lsp",
     "version": "version",
 }
 

@@ -10,7 +10,7 @@ import click
 from podplan.check import Result
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.options import Request
-from podplan.cli.output import replace_file, write
+from podplan.cli.output import replace_text, write
 from podplan.report.style import Style
 from podplan.requests import RequestError
 
@@ -38,9 +38,7 @@ def make_fixes(paths: Sequence[str], wanted: Request, unsafe: bool) -> Result:
 
     repaired = _repaired(paths, wanted, unsafe)
     for file, text in repaired.texts.items():
-        if _now(file) != repaired.before[file]:
-            raise RequestError(f"{file} has changed while it was checked; nothing more is written")
-        replace_file(file, text)
+        replace_text(file, repaired.before[file], text)
     click.echo(told(repaired, written=True), nl=False, err=True)
     return repaired.result
 
@@ -61,11 +59,3 @@ def _repaired(paths: Sequence[str], wanted: Request, unsafe: bool) -> Repaired:
     if list(paths) == ["-"]:
         raise RequestError("standard input cannot be repaired; name the file")
     return repair(paths, wanted.settings, wanted.exclude, unsafe)
-
-
-def _now(file: str) -> str:
-    try:
-        with open(file, encoding="utf-8", newline="") as stream:
-            return stream.read()
-    except (OSError, UnicodeDecodeError):
-        return ""

@@ -50,6 +50,21 @@ def replace_file(path: str, text: str) -> bool:
         raise RequestError(f"cannot write {path}: {reason(error)}") from None
 
 
+def replace_text(path: str, before: str, text: str) -> None:
+    """The same for a file that had the text ``before``. Raises RequestError also where it has another now."""
+    if _now(path) != before:
+        raise RequestError(f"{path} has changed while it was looked at; nothing more is written")
+    replace_file(path, text)
+
+
+def _now(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", newline="") as stream:
+            return stream.read()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def _replaced(path: str, content: bytes) -> bool:
     import tempfile
 

@@ -16,17 +16,19 @@ ADDED, REMOVED, HUNK = "32", "31", "36"
 
 
 def diff(repaired: Repaired, style: Style = PLAIN) -> str:
-    """A unified diff of all files that would change and may be shown; secrets in it are stars."""
+    """A unified diff of all files that would change."""
+    return difference(repaired.before, repaired.texts, style)
+
+
+def difference(before: Mapping[str, str], after: Mapping[str, str], style: Style = PLAIN) -> str:
+    """A unified diff between texts of files; ``after`` has those that changed."""
     from difflib import unified_diff
 
     return "".join(
         _ended(line, style)
-        for file, (before, after) in sorted(repaired.shown.items())
+        for file in sorted(after)
         for line in unified_diff(
-            before.splitlines(keepends=True),
-            after.splitlines(keepends=True),
-            file,
-            file,
+            before[file].splitlines(keepends=True), after[file].splitlines(keepends=True), file, file
         )
     )
 

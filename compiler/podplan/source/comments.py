@@ -48,7 +48,11 @@ def comments(
 ) -> Iterator[Comment]:
     """The comments of a text between two offsets, in order; ``documents`` are those that it holds."""
     scalars = sorted(extent for document in documents for extent in _scalars(document))
-    last = len(text) if last is None else last
+    return comments_beside(text, scalars, first, len(text) if last is None else last)
+
+
+def comments_beside(text: str, scalars: list[tuple[int, int]], first: int, last: int) -> Iterator[Comment]:
+    """The same, where the offsets of all scalars are known, in order; see ``scalar_extent``."""
     while found := _COMMENT.search(text, first, last):
         start = found.start()
         scalar = bisect_right(scalars, (start, start)) - 1
@@ -72,12 +76,12 @@ def _node(document: Document, path: Path) -> Node:
     if isinstance(path[-1], str):
         start = content = document.span(path, on_key=True).start
     else:
-        start, content = _dash(span.start, document.text), span.start
+        start, content = dash_before(span.start, document.text), span.start
     # What stands behind an alias or a merge key has its place elsewhere, and its end may come before.
     return Node(start, content, max(span.end, start), document.index, path)
 
 
-def _dash(start: int, text: str) -> int:
+def dash_before(start: int, text: str) -> int:
     """Where the dash before an entry of a block list stands; ``start`` for an entry in brackets."""
     at = start - 1
     while at >= 0 and text[at] in " \t":
@@ -107,8 +111,13 @@ def _scalars(document: Document) -> Iterator[tuple[int, int]]:
             yield key.start, key.end
         if not isinstance(value, dict | list):
             span = document.span(path)
-            header = _BLOCK_HEADER.match(document.text, span.start, span.end)
-            yield (header.end() if header else span.start), span.end
+            yield scalar_extent(document.text, span.start, span.end)
+
+
+def scalar_extent(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a scalar has no comments: behind the first line of a block scalar, which may end in one."""
+    header = _BLOCK_HEADER.match(text, start, end)
+    return (header.end() if header else start), end
 
 
 def _everything(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

@@ -1,0 +1,92 @@
+"""podplan fmt"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import click
+
+from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.options import default_paths, request
+from podplan.cli.output import replace_text, write
+from podplan.cli.reporting import COLOURS, style_of
+from podplan.formatting import formats, formatted
+from podplan.formatting.compiling import demand_same
+from podplan.pipeline import Settings
+from podplan.reading import Unread, sources, standard_input
+from podplan.reading.documents import mentions_ours
+from podplan.reading.files import expand
+from podplan.report.fixing import difference
+from podplan.report.formatting import counted, fault_line
+from podplan.requests import RequestError
+from podplan.source import Source
+
+
+@click.command("fmt")
+@click.argument("paths", nargs=-1)
+@click.option("--check", is_flag=True, help="Name the files that would change, and change nothing.")
+@click.option("--diff", is_flag=True, help="Print what would change, and change nothing.")
+@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
+@click.option("--stdin-filename", metavar="FILE", default="", help="What standard input (-) is called.")
+@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
+@click.option("--isolated", is_flag=True, help="No configuration file.")
+@click.option("--color", type=COLOURS, default="auto", help="Colours of --diff [auto: on a terminal].")
+def command(
+    paths: Sequence[str], check: bool, diff: bool, stdin_filename: str, color: str, **flags: Any
+) -> int:
+    """Write profiles, bases and inventories in one form, with their comments and the same data.
+
+    PATHS are files or folders (default: this folder); - reads standard input and prints the result. Other
+    documents stay as they are.
+    """
+    paths = default_paths(paths)
+    wanted = request(paths, environments=(), sets=(), k8s_version="", fail_on=None, **flags)
+    from_input = list(paths) == ["-"]
+    found: Iterable[Source | Unread] = (
+        [standard_input(stdin_filename)] if from_input else sources(expand(paths, wanted.exclude))
+    )
+    before: dict[str, str] = {}
+    after: dict[str, str] = {}
+    broken: list[Source] = []
+    secret = set()
+    for source in found:
+        if isinstance(source, Unread) or not (
+            formats(source) or (source.faults and mentions_ours(source.text))
+        ):
+            continue
+        if source.faults:
+            broken.append(source)
+            continue
+        before[source.file], after[source.file] = source.text, _formatted(source, wanted.settings)
+        secret |= {source.file} if source.holds_secret else set()
+    changed = {file: text for file, text in after.items() if text != before[file]}
+    for source in broken:
+        click.echo(fault_line(source), err=True)
+    if diff:
+        shown = {file: text for file, text in changed.items() if file not in secret}
+        write(difference(before, shown, style_of(color, os.environ)))
+    elif check:
+        write("".join(f"would reformat {file}\n" for file in changed))
+    elif from_input:
+        write("".join(after.values()))
+    else:
+        for file, text in changed.items():
+            replace_text(file, before[file], text)
+    if not before and not broken:
+        click.echo("podplan: no profile, base or inventory here, so nothing to format", err=True)
+        return NOTHING
+    if not from_input or check or diff:
+        click.echo(counted(len(changed), len(before) - len(changed), len(broken), check or diff), err=True)
+    return FINDINGS if broken or (changed and (check or diff)) else CLEAN
+
+
+def _formatted(source: Source, settings: Settings) -> str:
+    """The text in canonical form, which means the same; raises RequestError for JSON."""
+    if source.file.endswith(".json"):
+        raise RequestError(f"{source.file} is JSON, and podplan fmt writes YAML")
+    text = formatted(source)
+    if text != source.text:
+        demand_same(source, text, settings)
+    return text

@@ -1,0 +1,119 @@
+"""Profiles, bases and inventories in one form: fields in the order of the schema, two blanks for a level.
+
+Comments stay with what they are about. The data is the same before and after, and so is what profiles compile
+to; nothing is returned that was not read again and compared.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import NamedTuple
+
+from podplan.formatting.comments import commented
+from podplan.formatting.order import ordered
+from podplan.formatting.printing import lines_of
+from podplan.reading.documents import PROFILE_KINDS, items
+from podplan.source import Source, read
+from podplan.source.comments import MARKER, comments
+from podplan.source.places import LINE_BREAK
+from podplan.source.tree import Tree, trees
+
+SCHEMAS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
+
+
+class Unequal(Exception):
+    """The form would not say the same; this is a fault of podplan. ``args[0]`` says what differs."""
+
+
+class Extent(NamedTuple):
+    """A document that is formatted: its root, its schema, and the offsets between the markers around it."""
+
+    tree: Tree
+    schema: str
+    start: int
+    end: int
+
+
+def formatted(source: Source) -> str:
+    """The text of a file, without faults, with its profiles, bases and inventories in canonical form.
+
+    Line breaks are those of the first line, and a byte order mark stays. Raises Unequal.
+    """
+    text, last, parts = source.text, 0, []
+    line_break = LINE_BREAK.search(text)
+    for extent in _extents(source):
+        tree = ordered(_root(commented(text, extent.tree, extent.start, extent.end)), extent.schema)
+        begins = "" if not extent.start or text[extent.start - 1] in "\n\r\ufeff" else "\n"
+        lines = "\n".join(lines_of(tree, text)) + "\n"
+        parts += [
+            text[last : extent.start],
+            (begins + lines).replace("\n", line_break[0] if line_break else "\n"),
+        ]
+        last = extent.end
+    new = "".join([*parts, text[last:]])
+    if new != text:
+        _demand_equal(source, read(new.encode(), source.file))
+    return new
+
+
+def formats(source: Source) -> bool:
+    """Whether a file holds something to format."""
+    return any(item.what in SCHEMAS for item in items(source))
+
+
+def _extents(source: Source) -> list[Extent]:
+    text = source.text
+    found = []
+    for tree, document in zip(trees(text), source.documents, strict=True):
+        kind = document.data.get("kind") if isinstance(document.data, dict) else None
+        of_ours = [item.what for item in items(source._replace(documents=[document]))]
+        if not (len(of_ours) == 1 and of_ours[0] in SCHEMAS and kind in PROFILE_KINDS):
+            continue
+        before = [match.end() for match in MARKER.finditer(text, 0, tree.start)]
+        after = MARKER.search(text, tree.end)
+        found.append(
+            Extent(
+                tree,
+                SCHEMAS[of_ours[0]],
+                _behind_marker(text, before[-1], tree.start) if before else int(text.startswith("\ufeff")),
+                after.start() if after else len(text),
+            )
+        )
+    return found
+
+
+def _behind_marker(text: str, start: int, content: int) -> int:
+    """Where a document begins behind its ---: in the next line, unless it has something in this one."""
+    line_break = LINE_BREAK.search(text, start)
+    return line_break.end() if line_break and line_break.end() <= content else start
+
+
+def _root(tree: Tree) -> Tree:
+    """The root of a document as blocks, down to the fields of its spec."""
+    entries = tuple(
+        leaf._replace(value=leaf.value._replace(flow=False))
+        if leaf.key is not None and leaf.key.value == "spec" and leaf.value.entries
+        else leaf
+        for leaf in tree.entries
+    )
+    return tree._replace(flow=False, entries=entries)
+
+
+def _demand_equal(before: Source, after: Source) -> None:
+    if [_canonical(one.data) for one in before.documents] != [
+        _canonical(one.data) for one in after.documents
+    ]:
+        raise Unequal(f"{before.file}: its data would change")
+    if after.faults:
+        raise Unequal(f"{before.file}: it could not be read again: {after.faults[0].message}")
+    if _said(before) != _said(after):
+        raise Unequal(f"{before.file}: its comments would change")
+
+
+def _canonical(data: object) -> str:
+    return json.dumps(data, sort_keys=True)
+
+
+def _said(source: Source) -> Counter[str]:
+    return Counter(comment.text for comment in comments(source.text, source.documents))
