@@ -31,6 +31,7 @@ FLOORS = [
     {"testing", "repair", "calibration", "formatting"},
     {"migrating"},
     {"report"},
+    {"lsp"},
     {"cli"},
 ]
 ROOT_MODULES = {"__init__", "__main__"}
@@ -88,6 +89,7 @@ HEAVY = {
     "podplan.cel",
     "podplan.status",
     "podplan.calibration",
+    "podplan.lsp",
     "cel_expr_python",
 }
 

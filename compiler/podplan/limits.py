@@ -5,6 +5,7 @@ Input comes from pull requests, so every step that could grow without end has a 
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_SEARCHED_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
+MAX_MESSAGE_BYTES = 64 * 1024 * 1024  # of an editor: a file, with every character escaped
 MAX_DOCUMENTS = 10_000
 MAX_DEPTH = 100
 MAX_ALIASES = 1_000

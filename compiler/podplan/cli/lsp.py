@@ -1,0 +1,43 @@
+"""podplan lsp"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from podplan.lsp.workspace import Asked
+
+# What podplan check asks for without any flag.
+_NO_FLAGS = {
+    **dict.fromkeys(("environments", "sets", "select", "extend_select", "ignore", "severity"), ()),
+    **dict.fromkeys(("stdin_filename", "k8s_version", "uid", "today", "baseline"), ""),
+    **dict.fromkeys(("resumed", "preview", "no_ignores"), False),
+    **dict.fromkeys(("fail_on", "preset"), None),
+}
+
+
+@click.command("lsp")
+@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
+@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
+@click.option("--isolated", is_flag=True, help="No configuration file.")
+def command(inventory: str, config: str, isolated: bool) -> int:
+    """Speak the Language Server Protocol with an editor, on standard input and output.
+
+    docs/editors.md says how editors start it: findings while typing, hover, completion, definitions, fixes.
+    """
+    from podplan.cli.check import checking
+    from podplan.lsp.server import serve
+
+    def asked(path: str) -> Asked:
+        flags = {**_NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
+        wanted = checking([path], **flags)
+        return Asked(wanted.settings, wanted.exclude)
+
+    # Nothing else may read or write the streams of the protocol, whatever it prints.
+    stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return serve(stdin, stdout, asked)

@@ -1,0 +1,114 @@
+"""Hover: what the field means, and what becomes of it here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+from typing import Any
+
+from podplan import schema
+from podplan.findings import Path
+from podplan.limits import BoundExceeded
+from podplan.lsp.effects import MAX_PLANS, effects, pods
+from podplan.lsp.spot import Spot
+from podplan.lsp.workspace import Workspace
+from podplan.pipeline import Plan
+from podplan.reading.files import OutsideRoot
+from podplan.requests import RequestError
+from podplan.schema import fields
+
+MOST_EFFECTS = 6
+MOST_FACTS = 4
+# The fields, of profiles and CRs, that decide how many Pods and GPUs there are.
+SIZES = frozenset(
+    [
+        *(
+            "replicas",
+            "processes",
+            "hardware",
+            "resources",
+            "roles",
+            "elastic",
+            "job",
+            "matrix",
+            "environments",
+        ),
+        *("replicaSpecs", "worker", "procPerNode", "procPerWorker", "slotsPerWorker", "limits"),
+    ]
+)
+
+
+@cache
+def whole_schema(kind: str, k8s_version: str) -> dict[str, Any]:
+    """The schema of a kind, {} where there is none."""
+    name = {"JobProfileBase": "JobProfile"}.get(kind, kind)
+    return schema.show(name, k8s_version) if name in schema.names() else {}
+
+
+def text(spot: Spot, workspace: Workspace) -> str | None:
+    """The hover text as Markdown, None where there is nothing to say."""
+    path = spot.path
+    if path is None:
+        return None
+    said = list(_meaning(spot, path, workspace.asked(spot.document.path).settings.k8s_version))
+    with suppress(RequestError, BoundExceeded, OutsideRoot):  # the diagnostics say so
+        said += _effect(spot, path, workspace)
+    return "\n".join(said) if said else None
+
+
+def _meaning(spot: Spot, path: Path, version: str) -> Iterator[str]:
+    whole = whole_schema(spot.kind, version)
+    here = fields.at(whole, path)
+    if not here:
+        return
+    named = ".".join(str(step) for step in path if isinstance(step, str))
+    kinds = " or ".join(fields.types(here, whole))
+    yield f"**{named}**" + (f" · {kinds}" if kinds else "")
+    yield ""
+    described = fields.description(here, whole)
+    if described:
+        yield described
+    chosen = [str(value) for value in fields.choices(here, whole) if not isinstance(value, bool)]
+    limits = fields.bounds(here, whole)
+    notes = [f"one of {', '.join(f'`{value}`' for value in chosen)}"] if chosen else []
+    notes += [f"{word} `{limits[key]}`" for key, word in _BOUNDS.items() if key in limits]
+    if notes:
+        yield ("\n" if described else "") + "; ".join(notes)
+
+
+_BOUNDS = {"minimum": "at least", "maximum": "at most", "default": "default"}
+
+
+def _effect(spot: Spot, path: Path, workspace: Workspace) -> Iterator[str]:
+    """The Pods that follow, and the fields of CR or Pods that come from here, of one variant."""
+    if spot.parsed is None or spot.item is None or spot.item.what not in ("profile", "base", "cr"):
+        return
+    made = list(islice(workspace.plans_of(spot.document), MAX_PLANS))
+    if spot.item.what != "base":
+        made = [plan for plan in made if _is_of(plan, spot)]
+    if SIZES & {step for step in path[-2:] if isinstance(step, str)}:
+        yield from _block([f"- {line}" for line in pods(made)])
+    if len(path) < 2:
+        return
+    for plan in made:
+        found = list(islice(effects(plan, spot.parsed, path), MOST_EFFECTS + 1))
+        if not found:
+            continue
+        variant = f" ({plan.variant})" if plan.variant else ""
+        told = [f"- `{one.document}`{variant} `{one.path}`: `{one.value}`" for one in found[:MOST_EFFECTS]]
+        yield from _block(told + (["- …"] if len(found) > MOST_EFFECTS else []))
+        facts = list(dict.fromkeys(fact for one in found for fact in one.facts))
+        yield from _block([f"- {fact.text} [{fact.basis}]" for fact in facts[:MOST_FACTS]])
+        return
+
+
+def _is_of(plan: Plan, spot: Spot) -> bool:
+    source = plan.item.doc.source
+    here = spot.parsed
+    return source is not None and here is not None and (source.file, source.index) == (here.file, here.index)
+
+
+def _block(lines: list[str]) -> list[str]:
+    return ["", *lines] if lines else []

@@ -1,0 +1,151 @@
+"""What podplan says of the documents that are open, with their texts in the place of files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from podplan.check import Result, check_sources
+from podplan.findings import Finding
+from podplan.limits import BoundExceeded
+from podplan.lsp.dependents import dependents
+from podplan.lsp.documents import Documents, Open
+from podplan.pipeline import Plan, Settings, plans
+from podplan.provenance import Doc
+from podplan.reading import Reader, Unread, sources
+from podplan.reading.documents import Item, items
+from podplan.reading.files import NoSuchPath, OutsideRoot, root_of
+from podplan.requests import RequestError
+from podplan.source import Source
+
+
+class Asked(NamedTuple):
+    """What the configuration that holds for a file asks for."""
+
+    settings: Settings
+    exclude: tuple[str, ...]
+
+
+class Report(NamedTuple):
+    """The findings by file, the texts that their places are in, and what kept files from being checked, by
+    file."""
+
+    findings: dict[str, list[Finding]]
+    texts: dict[str, str]
+    failures: dict[str, str]
+
+
+class Workspace:
+    """The open documents and the settings of their files; ``asked`` gives those for a path, or raises
+    RequestError."""
+
+    def __init__(self, asked: Callable[[str], Asked]) -> None:
+        self.documents = Documents()
+        self._asked = asked
+        self._dependents: dict[str, tuple[str, ...]] = {}
+        self._inventories: dict[str, str] = {}
+
+    def forget(self) -> None:
+        """Files have changed: what is known of those that are not open no longer counts."""
+        self._dependents.clear()
+        self._inventories.clear()
+
+    def check(self) -> Report:
+        """All findings of the open documents, and of the profiles that extend them."""
+        report = Report({}, {}, {})
+        for root in dict.fromkeys(root_of(path) for path in self.documents.open):
+            paths = [path for path in self.documents.open if root_of(path) == root]
+            try:
+                self._check(paths, report)
+            except (RequestError, NoSuchPath, OutsideRoot, BoundExceeded) as error:
+                report.failures.update(dict.fromkeys(paths, str(error)))
+        return report
+
+    def result(self, paths: list[str], texts: dict[str, str]) -> Result:
+        """The result for files, with further ``texts`` in the place of files. Raises as ``check_sources``.
+
+        Its texts are whole: what a report hides is only hidden from reports.
+        """
+        asked = self.asked(paths[0])
+        instead = self.documents.instead() | texts
+        reader = Reader(exclude=asked.exclude, instead=instead)
+        files = [*dict.fromkeys((*paths, *self._extending(paths, asked)))]
+        found = list(_as_far_as_bounds(sources(files, instead)))
+        whole = {one.file: one.text for one in found if isinstance(one, Source)}
+        result = check_sources((one for one in found if not isinstance(one, str)), asked.settings, reader)
+        whole |= reader.texts(result.texts.keys())
+        given_up = (*result.given_up, *(one for one in found if isinstance(one, str)))
+        return result._replace(texts=whole, given_up=given_up)
+
+    def _check(self, paths: list[str], report: Report) -> None:
+        result = self.result(paths, {})
+        for found in result.findings:
+            report.findings.setdefault(found.location.file, []).append(found)
+        report.texts.update(result.texts)
+        for reason in result.given_up:
+            named = [path for path in paths if path in reason] or paths
+            report.failures.update(dict.fromkeys(named, reason))
+
+    def asked(self, path: str) -> Asked:
+        """The settings for a file, with paths that hold wherever the editor was started.
+
+        The inventory of a root is looked for once, not at every key that is pressed.
+        """
+        asked = self._asked(path)
+        settings = asked.settings
+        if settings.inventory:
+            return asked._replace(settings=settings._replace(inventory=os.path.abspath(settings.inventory)))
+        root = root_of(path)
+        if root not in self._inventories:
+            self._inventories[root] = self._inventory(path, asked)
+        return asked._replace(settings=settings._replace(inventory=self._inventories[root]))
+
+    def _inventory(self, path: str, asked: Asked) -> str:
+        reader = Reader(exclude=asked.exclude, instead=self.documents.instead())
+        found = reader.inventory_if_any(Doc(path, {}))
+        return found.name if found is not None else ""
+
+    def inventory(self, path: str) -> Doc | None:
+        """The ClusterInventory that holds for a file, None where there is none, or several."""
+        try:
+            return self.reader(path).inventory_if_any(Doc(path, {}), self.asked(path).settings.inventory)
+        except RequestError:
+            return None
+
+    def reader(self, path: str) -> Reader:
+        """A reader in which the open documents take the place of files."""
+        return Reader(exclude=self.asked(path).exclude, instead=self.documents.instead())
+
+    def plans_of(self, document: Open) -> Iterator[Plan]:
+        """Every CR that comes from a document: its own, or those of the profiles that extend it."""
+        asked = self.asked(document.path)
+        reader = self.reader(document.path)
+        for path in (document.path, *self._extending([document.path], asked)):
+            for source in sources([path], self.documents.instead()):
+                if isinstance(source, Source):
+                    for item in items(source):
+                        yield from _plans(item, asked.settings, reader)
+
+    def _extending(self, paths: list[str], asked: Asked) -> tuple[str, ...]:
+        """The profiles below the root that extend one of the files, whether they are open or not."""
+        found: dict[str, None] = {}
+        for path in paths:
+            if path not in self._dependents:
+                text = self.documents.open[path].text if path in self.documents.open else ""
+                self._dependents[path] = dependents(path, text, asked.exclude)
+            found |= dict.fromkeys(self._dependents[path])
+        called = {os.path.realpath(path): path for path in self.documents.open}
+        return tuple(called.get(os.path.realpath(path), path) for path in found)
+
+
+def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
+    if item.what in ("profile", "cr"):
+        yield from plans(item, settings, reader)
+
+
+def _as_far_as_bounds(found: Iterator[Source | Unread]) -> Iterator[Source | Unread | str]:
+    try:
+        yield from found
+    except BoundExceeded as error:
+        yield str(error)
