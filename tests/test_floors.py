@@ -23,7 +23,7 @@ FLOORS = [
     {"kubernetes", "reading", "fixing"},
     {"schema", "cel"},
     {"config", "profile", "kinds", "lint", "status"},
-    {"importing"},
+    {"importing", "graph"},
     {"pipeline"},
     {"rendering"},
     {"checking"},
@@ -89,6 +89,7 @@ HEAVY = {
     "podplan.cel",
     "podplan.status",
     "podplan.calibration",
+    "podplan.graph",
     "podplan.lsp",
     "cel_expr_python",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -26,6 +26,7 @@ COMMANDS = {
     "test": "testing",
     "schema": "schema",
     "init": "init",
+    "completion": "completion",
     "lsp": "lsp",
     "version": "version",
 }
@@ -43,6 +44,12 @@ class Commands(click.Group):
         command = import_module(f"podplan.cli.{COMMANDS[cmd_name]}").command
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Commands; what begins none is the path of a file to check."""
+        from podplan.cli.completing import files
+
+        return super().shell_complete(ctx, incomplete) or files(ctx, self.params[0], incomplete)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version"):
