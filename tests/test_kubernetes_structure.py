@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from podplan import bundled, kubernetes
-from podplan.findings import Problem
+from podplan.findings import Change, Problem
 from podplan.kubernetes import names, schemas, structure
 
 ROOT = File(__file__).parents[1]
@@ -134,8 +134,9 @@ def test_an_unknown_field_names_the_near_one() -> None:
     assert problem == Problem(
         "SCHEMA001",
         'unknown field "imagePullPolcy"; did you mean "imagePullPolicy"?',
-        ("spec", "containers", 0, "imagePullPolcy"),
+        path := ("spec", "containers", 0, "imagePullPolcy"),
         on_key=True,
+        change=Change('call it "imagePullPolicy"', "rename", path, "imagePullPolicy"),
     )
 
 
@@ -148,7 +149,11 @@ def test_an_unknown_field_far_from_all_lists_the_known_ones() -> None:
 def test_a_wrong_type_says_how_to_mend_it_and_does_not_show_the_value() -> None:
     (problem,) = kubernetes.check_definition("EnvVar", {"name": "PIN", "value": 4711})
     assert problem == Problem(
-        "SCHEMA002", "value must be a string, not an integer", ("value",), help="put the value in quotes"
+        "SCHEMA002",
+        "value must be a string, not an integer",
+        ("value",),
+        help="put the value in quotes",
+        change=Change("put it in quotes", "quote", ("value",)),
     )
 
 

@@ -333,7 +333,8 @@ def policy(file: Path) -> Object:
 
 def examples() -> Iterator[Any]:
     for file in POLICIES:
-        for example in policy(file)["examples"]:
+        # A CR has its Pods only once it is lowered: tests/test_policies.py asks about those.
+        for example in (one for one in policy(file)["examples"] if one["object"]["kind"] == "Pod"):
             yield pytest.param(policy(file), example, id=f"{file.stem} {example['name']}")
 
 

@@ -204,10 +204,12 @@ def test_one_more_failure_never_makes_it_better(data: st.DataObject) -> None:
 @settings(max_examples=25)  # making an odd CR takes long
 @given(odd_crs(), st.sampled_from(PHASES), st.booleans())
 def test_an_odd_cr_has_a_status_if_it_can_be_lowered(cr: Object, phase: str, resumed: bool) -> None:
-    assume(check_cr(cr, "1.34").lowerable)
+    if not check_cr(cr, "1.34").lowerable:
+        return
     doc, options = document(cr), Options(resumed=resumed)
     groups = lower_cr(doc, options._replace(resumed=True))
-    assume(sum(group.replicas for group in groups) < 100)  # others only take longer
+    if sum(group.replicas for group in groups) >= 100:
+        return  # they only take longer
     found = replicas(groups, phase)
     result = act(observed(cr, found, options))
     for render in (reports.as_text, reports.as_json, reports.as_yaml):
