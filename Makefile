@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies settings goldens wheel-test corpus conformance clean
+.PHONY: help setup demo test lint policies fields settings goldens wheel-test corpus conformance clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -33,6 +33,9 @@ lint: $(STAMP)    ## ruff and mypy
 
 policies: $(STAMP) ## write policies/index.json and docs/rules from the policy files
 	$(BIN)/python tools/policies.py
+
+fields: $(STAMP)  ## write schemas/lowered-fields.json: what becomes of each field, as the fixtures show
+	$(BIN)/python tools/lowered_fields.py
 
 settings: $(STAMP) ## write the settings of lowering into schemas/Config.json and docs/lowering.md
 	$(BIN)/python tools/settings.py

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from podplan.cli.check import checking, demand_all, run
+from podplan.cli.completing import files
 from podplan.cli.options import default_paths, input_options, lowering_options
 from podplan.cli.output import replace_file, write
 from podplan.cli.terms import read_baseline, rule_options
@@ -36,11 +37,17 @@ class Now(NamedTuple):
 
 def _options(command: Command) -> Command:
     for option in (
-        click.option("--baseline", metavar="FILE", default="", help=f"The baseline [{DEFAULT_FILE}]."),
+        click.option(
+            "--baseline",
+            metavar="FILE",
+            shell_complete=files,
+            default="",
+            help=f"The baseline [{DEFAULT_FILE}].",
+        ),
         rule_options,
         lowering_options,
         input_options,
-        click.argument("paths", nargs=-1),
+        click.argument("paths", nargs=-1, shell_complete=files),
     ):
         command = option(command)
     return command

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from podplan.check import Result, check, check_sources
+from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.fixing import fix_options, make_fixes, show_fixes
 from podplan.cli.options import Request, default_paths, input_options, lowering_options, request
@@ -22,11 +23,13 @@ from podplan.reading import Reader, standard_input
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=files)
 @input_options
 @lowering_options
 @rule_options
-@click.option("--baseline", metavar="FILE", default="", help="Leave out the findings in FILE.")
+@click.option(
+    "--baseline", metavar="FILE", shell_complete=files, default="", help="Leave out the findings in FILE."
+)
 @click.option("--show-settings", is_flag=True, help="Print each setting and where it is from, and stop.")
 @report_options
 @fix_options

@@ -2,40 +2,64 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
+from podplan.cli.completing import topics
 from podplan.cli.output import write
+from podplan.cli.reporting import COLOURS, style_of
 from podplan.lint.catalogue import one, ours
+from podplan.nearest import did_you_mean
+from podplan.report.style import Style
 from podplan.requests import RequestError
 from podplan.rules import RULES
 
+MAX_TOPIC = 1_000
+
 
 @click.command("explain")
-@click.argument("topic")
-def command(topic: str) -> int:
-    """Explain a rule (RES001 or shm-missing) or a field (JobProfile.spec.shm, DeepSpeedJob.spec.config).
+@click.argument("topic", shell_complete=topics)
+@click.option("--examples", is_flag=True, help="All examples of a rule.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
+@click.option("--color", type=COLOURS, default="auto", help="Colours in text [auto: on a terminal].")
+def command(topic: str, examples: bool, format_: str, color: str) -> int:
+    """Explain a rule (RES001 or shm-missing) or a field (spec.shm, DeepSpeedJob.spec.config.slotsPerWorker).
 
-    Of a rule: what it says, what happens on the cluster, what to do, and examples. Of a field: what it means,
-    its type and default, and the fields below it.
+    Of a rule: what it says, what happens on the cluster, what to do, examples, and how to configure and
+    silence it. Of a field: what it means, its type and default, what lowering makes of it and how well that
+    is known, and the fields below it. A kind alone lists its fields.
     """
-    from podplan.report.rule_page import builtin_page, page
-
-    for policy in ours():
-        if topic in (policy.rule.code, policy.rule.name):
-            write(page(one(policy.rule.code)))
-            return 0
-    for rule in RULES.values():
-        if topic in (rule.code, rule.name):
-            write(builtin_page(rule))
-            return 0
-    write(_field(topic))
+    topic = topic[:MAX_TOPIC]
+    style = style_of(color, os.environ)
+    write(_rule(topic, format_, style, examples) or _field(topic, format_, style))
     return 0
 
 
-def _field(topic: str) -> str:
-    from podplan.report.field_page import NoSuchField, page
+def _rule(topic: str, format_: str, style: Style, examples: bool) -> str:
+    """The page of a rule by its code or name; "" where there is none."""
+    from podplan.report.rule_text import as_json, of_builtin, of_policy, text
+
+    code = topic.upper()
+    for policy in ours():
+        if code == policy.rule.code or topic == policy.rule.name:
+            data = of_policy(one(policy.rule.code))
+            return as_json(data) if format_ == "json" else text(data, style, examples)
+    for rule in RULES.values():
+        if code == rule.code or topic == rule.name:
+            data = of_builtin(rule)
+            return as_json(data) if format_ == "json" else text(data, style)
+    return ""
+
+
+def _field(topic: str, format_: str, style: Style) -> str:
+    from podplan.report.field_page import NoSuchField, as_json, explained, page
 
     try:
-        return page(topic)
+        data = explained(topic)
     except NoSuchField as error:
-        raise RequestError(str(error)) from None
+        names = [name for policy in ours() for name in (policy.rule.code, policy.rule.name)]
+        rules = [*names, *RULES, *(rule.name for rule in RULES.values())]
+        near = did_you_mean(topic, rules) if "." not in topic and "did you mean" not in str(error) else ""
+        raise RequestError(f'no rule "{topic}"{near}' if near else str(error)) from None
+    return as_json(data) if format_ == "json" else page(data, style)

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.output import replace_file, write
 from podplan.findings import Problem
@@ -18,7 +19,7 @@ from podplan.requests import RequestError
 
 
 @click.command("import")
-@click.argument("file")
+@click.argument("file", shell_complete=files)
 @click.option("-o", "--output", metavar="FILE", default="", help="Write to FILE, which must not exist.")
 def command(file: str, output: str, **_: Any) -> int:
     """Write the shortest profile that renders to the CR in FILE, its comments kept."""

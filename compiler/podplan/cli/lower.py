@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write
@@ -18,7 +19,7 @@ WANTED = frozenset({"profile", "cr"})
 
 
 @click.command("lower")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=files)
 @input_options
 @lowering_options
 @click.option("--fold", is_flag=True, help="One template per group of equal replicas, for reading.")

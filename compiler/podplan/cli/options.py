@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from podplan import kubernetes
+from podplan.cli.completing import environments, files
 from podplan.cli.settings import Setting, settings
 from podplan.cli.terms import terms_of
 from podplan.config import Config, config_for, config_from
@@ -46,6 +47,7 @@ def input_options(command: Command) -> Command:
                 "environments",
                 metavar="NAME",
                 multiple=True,
+                shell_complete=environments,
                 help="Environment; all for each.",
             ),
             click.option(
@@ -55,14 +57,26 @@ def input_options(command: Command) -> Command:
                 multiple=True,
                 help="Set a field or a param of profiles.",
             ),
-            click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use."),
+            click.option(
+                "--inventory",
+                metavar="FILE",
+                shell_complete=files,
+                default="",
+                help="The ClusterInventory to use.",
+            ),
             click.option(
                 "--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against."
             ),
             click.option(
                 "--stdin-filename", metavar="FILE", default="", help="What standard input (-) is called."
             ),
-            click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest."),
+            click.option(
+                "--config",
+                metavar="FILE",
+                shell_complete=files,
+                default="",
+                help="This configuration, not the nearest.",
+            ),
             click.option("--isolated", is_flag=True, help="No configuration file."),
             click.option(
                 "--fail-on", type=FAIL_ON, default=None, help="Severity that makes the exit code 1 [error]."

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options
 from podplan.cli.output import replace_file, write
@@ -17,7 +18,7 @@ from podplan.rendering import rendered, stream
 
 
 @click.command("render")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=files)
 @input_options
 @click.option(
     "-o", "--output-dir", metavar="DIR", default="", help="One file per CR into DIR, not to standard output."

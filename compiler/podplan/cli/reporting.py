@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 from podplan.check import Result
+from podplan.cli.completing import outputs as written
 from podplan.cli.output import replace_file, write
 from podplan.report.style import PLAIN, Style
 from podplan.requests import RequestError
@@ -36,7 +37,12 @@ def report_options(command: Command) -> Command:
         click.option("--color", type=COLOURS, default="auto", help="Colours in text [auto: on a terminal]."),
         click.option("--statistics", is_flag=True, help="Print how often each rule was broken instead."),
         click.option(
-            "--output", "outputs", metavar="FORMAT=FILE", multiple=True, help="Write a report to a file, too."
+            "--output",
+            "outputs",
+            metavar="FORMAT=FILE",
+            multiple=True,
+            shell_complete=written,
+            help="Write a report to a file, too.",
         ),
         click.option(
             "--format",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write
@@ -20,7 +21,7 @@ OTHERS = ("running", "succeeded", "failed", "pending", "creating", "unknown", "d
 
 
 @click.command("status")
-@click.argument("file")
+@click.argument("file", shell_complete=files)
 @click.option("--pods", metavar="STATE", default="", help="States of Pods: kubectl's YAML, or worker-3: 137.")
 @click.option(
     "--pod",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from podplan.cli.completing import rules as complete_rules
 from podplan.cli.settings import CLOCK, LISTS, Setting
 from podplan.config import Config, PathSettings
 from podplan.lint.policy import Policy
@@ -26,7 +27,7 @@ _NAMING = (*LISTS, "severity", "mandatory")
 
 def rule_options(command: Command) -> Command:
     """--select, --ignore, --extend-select, --preset, --preview, --severity, --no-ignores and --today."""
-    rules: dict[str, Any] = {"metavar": "RULE,…", "multiple": True}
+    rules: dict[str, Any] = {"metavar": "RULE,…", "multiple": True, "shell_complete": complete_rules}
     for option in reversed(
         [
             click.option("--select", **rules, help="Only these rules: codes, names, prefixes, ALL."),

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, request
 from podplan.cli.output import replace_file, write
@@ -19,7 +20,7 @@ from podplan.testing import Failure, Outcome, Tested, together
 
 
 @click.command("test")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=files)
 @click.option("--update", is_flag=True, help="Write the golden renders that are out of date.")
 @click.option("--all", "update_all", is_flag=True, help="With --update, also those that are not there yet.")
 @click.option("--require-tests", is_flag=True, help="Fail for policies and profiles without tests.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write
@@ -19,7 +20,7 @@ from podplan.selecting import NoSuchField, select
 
 
 @click.command("why")
-@click.argument("file")
+@click.argument("file", shell_complete=files)
 @click.argument("path")
 @input_options
 @lowering_options

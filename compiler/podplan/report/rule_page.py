@@ -8,6 +8,14 @@ from typing import Any
 from podplan.emit import emit_document
 from podplan.rules import Rule
 
+LEVELS = {
+    "profile": "profiles",
+    "cr": "CRs",
+    "lowered": "lowered objects",
+    "job": "what a CR lowers to, taken together",
+    "set": "all jobs together",
+    "variants": "all variants of a profile together",
+}
 CASES = "../../tests/conformance/cases"
 
 
@@ -56,20 +64,18 @@ def contents(pages: Sequence[Mapping[str, Any]], builtin: Sequence[Rule]) -> str
     )
 
 
+def looks_at(scope: Mapping[str, Any]) -> str:
+    """What a policy looks at, in words."""
+    return LEVELS.get(scope["level"], "")
+
+
 def _severity(data: Mapping[str, Any]) -> str:
     return f"{data['severity']}, preview" if data.get("preview") else str(data["severity"])
 
 
 def _facts(data: Mapping[str, Any]) -> str:
     scope = data["scope"]
-    where = {
-        "job": "what a CR lowers to, taken together",
-        "set": "all jobs together",
-        "variants": "all variants of a profile together",
-    }.get(
-        scope["level"],
-        {"cr": "CRs", "lowered": "lowered objects", "profile": "profiles"}.get(scope["level"], ""),
-    )
+    where = looks_at(scope)
     kinds = f" ({', '.join(scope['kinds'])})" if scope.get("kinds") else ""
     preset = data.get("presets", ["default"])[0]
     more = f"; needs {', '.join(data['needs'])}" if data.get("needs") else ""

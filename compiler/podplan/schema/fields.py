@@ -60,6 +60,16 @@ def choices(here: Iterable[Schema], whole: Schema) -> list[Any]:
     return [value for number, value in enumerate(found) if value not in (None, "", *found[:number])]
 
 
+def words(here: Iterable[Schema], whole: Schema) -> list[Any]:
+    """The words that a value may be besides what its schema says: an ``if`` with only an ``else``."""
+    found: list[Any] = []
+    for part in here:
+        for inner in _parts(part, whole, entries=False):
+            if "else" in inner and "then" not in inner and isinstance(inner.get("if"), dict):
+                found += inner["if"].get("enum", ())
+    return [word for number, word in enumerate(found) if word is not None and word not in found[:number]]
+
+
 def bounds(here: Iterable[Schema], whole: Schema) -> dict[str, Any]:
     """``default``, ``minimum``, ``maximum`` and ``pattern``, those that are said."""
     found: dict[str, Any] = {}

@@ -1,0 +1,26 @@
+"""podplan completion"""
+
+from __future__ import annotations
+
+import click
+
+from podplan.cli.output import write
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> int:
+    """Print the script that makes a shell complete commands, options, rules and environments.
+
+    bash: eval "$(podplan completion bash)" in ~/.bashrc. zsh: the same with zsh in ~/.zshrc, below compinit.
+    fish: podplan completion fish > ~/.config/fish/completions/podplan.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from podplan.cli import podplan
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    made = kind(podplan, {}, "podplan", "_PODPLAN_COMPLETE")
+    write(made.source_template % made.source_vars())
+    return 0

@@ -1,0 +1,144 @@
+"""A rule explained for people at a terminal, and as data for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.emit import emit_document
+from podplan.findings import Severity
+from podplan.lint.selection import UNSILENCED
+from podplan.report.rule_page import looks_at
+from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
+from podplan.report.visible import visible
+from podplan.rules import Rule
+
+VERDICTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """A rule for programs: ``{"format": 1, "rule": {...}}``."""
+    return json.dumps({"format": 1, "rule": data}, indent=2, ensure_ascii=False) + "\n"
+
+
+def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What there is to say of a policy, from the data of its file."""
+    scope = data["scope"]
+    return {
+        "code": data["id"],
+        "name": data["name"],
+        "severity": data["severity"],
+        "basis": data["basis"],
+        "summary": data["summary"],
+        "looksAt": looks_at(scope),
+        "kinds": list(scope.get("kinds", ())),
+        "preset": data.get("presets", ["default"])[0],
+        "preview": bool(data.get("preview")),
+        "why": " ".join(data["why"].split()),
+        "proof": data.get("proof"),
+        "help": data.get("help"),
+        "helpFor": data.get("helpFor", {}),
+        "fix": data.get("fix") and {"title": data["fix"]["title"], "safe": data["fix"].get("safe", True)},
+        "examples": [
+            {
+                "name": example["name"],
+                "verdict": example["verdict"],
+                "message": example.get("message"),
+                "text": _example(example),
+            }
+            for example in data.get("examples", ())
+        ],
+        "links": list(data.get("links", ())),
+        "configure": _configure(data["id"]),
+    }
+
+
+def of_builtin(rule: Rule) -> dict[str, Any]:
+    """What there is to say of a rule of reading or of the schemas."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": str(rule.severity),
+        "basis": rule.basis,
+        "summary": rule.summary,
+        "configure": _configure(rule.code),
+    }
+
+
+def text(data: Mapping[str, Any], style: Style = PLAIN, every_example: bool = False) -> str:
+    """A rule for people: one example of each verdict, unless ``every_example`` is wanted."""
+    colour = SEVERITIES[Severity[str(data["severity"]).upper()]]
+    head = style.paint(f"{data['severity']}[{data['code']} {data['name']}]", colour)
+    lines = [head, "", *_wrapped(data["summary"], style), *_wrapped(_facts(data), style)]
+    for key, title in (("why", "why"), ("proof", "proof"), ("help", "what to do"), ("fix", "fix")):
+        said = _section(key, data)
+        if said:
+            lines += ["", style.paint(f"{title}:", BOLD)]
+            lines += [line for part in said for line in _wrapped(part, style)]
+    lines += _examples(data.get("examples", []), data["code"], style, every_example)
+    lines += ["", style.paint("to configure and to silence:", BOLD)]
+    lines += [f"  {line}" for line in data["configure"]]
+    if data.get("links"):
+        lines += ["", style.paint("links:", BOLD), *(f"  {link}" for link in data["links"])]
+    return "\n".join(lines) + "\n"
+
+
+def _facts(data: Mapping[str, Any]) -> str:
+    if "looksAt" not in data:
+        return f"basis: {data['basis']}"
+    kinds = f" ({', '.join(data['kinds'])})" if data["kinds"] else ""
+    preview = ", preview" if data["preview"] else ""
+    return f"basis: {data['basis']}; looks at {data['looksAt']}{kinds}; preset {data['preset']}{preview}"
+
+
+def _section(key: str, data: Mapping[str, Any]) -> list[str]:
+    value = data.get(key)
+    if key == "proof" and value:
+        return [f"run for real: {value['shows']} (case {value['case']})"]
+    if key == "help":
+        kinds = [f"{kind}: {said}" for kind, said in data.get("helpFor", {}).items()]
+        return [*([value] if value else []), *kinds]
+    if key == "fix" and value:
+        return [f"{value['title']} ({'--fix' if value['safe'] else '--fix --unsafe-fixes'})"]
+    return [value] if value else []
+
+
+def _examples(examples: list[dict[str, Any]], code: str, style: Style, every_example: bool) -> Iterator[str]:
+    shown: set[str] = set()
+    for example in examples:
+        if example["verdict"] in shown and not every_example:
+            continue
+        shown.add(example["verdict"])
+        yield ""
+        yield style.paint(f"{VERDICTS[example['verdict']]}: {visible(example['name'])}", BOLD)
+        bar = style.paint("|", BLUE)
+        yield from (f"  {bar} {visible(line)}" for line in example["text"].splitlines())
+        if example["message"]:
+            yield from _wrapped(f"= {example['message']}", style)
+    if len(examples) > len(shown) and not every_example:
+        yield ""
+        yield f"{len(examples) - len(shown)} more examples: podplan explain {code} --examples"
+
+
+def _wrapped(said: str, style: Style) -> list[str]:
+    first, *more = style.lines(visible(said), 2, 2)
+    return [f"  {first}", *more]
+
+
+def _example(example: Mapping[str, Any]) -> str:
+    objects = example.get("objects") or [example["object"]]
+    beside = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
+    return "---\n".join((*(emit_document(entry) for entry in objects), *beside))
+
+
+def _configure(code: str) -> list[str]:
+    if code in UNSILENCED:
+        return ["nothing turns it off: what breaks it was not checked"]
+    lines = [
+        f"podplan check --ignore {code}, or --severity {code}=info",
+        f'podplan.toml:  ignore = ["{code}"], or under [severity]  {code} = "info"',
+    ]
+    if code.startswith("LINT"):
+        return lines
+    return [*lines, f"at a line:     # podplan: ignore[{code}] -- the reason"]
