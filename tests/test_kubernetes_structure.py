@@ -131,10 +131,11 @@ def test_an_unknown_field_names_the_near_one() -> None:
     pod = copy.deepcopy(POD)
     pod["spec"]["containers"][0]["imagePullPolcy"] = "Always"
     (problem,) = kubernetes.check(pod)
+    path = ("spec", "containers", 0, "imagePullPolcy")
     assert problem == Problem(
         "SCHEMA001",
         'unknown field "imagePullPolcy"; did you mean "imagePullPolicy"?',
-        path := ("spec", "containers", 0, "imagePullPolcy"),
+        path,
         on_key=True,
         change=Change('call it "imagePullPolicy"', "rename", path, "imagePullPolicy"),
     )
