@@ -30,6 +30,7 @@ def command(folder: str) -> int:
     """
     from podplan import kubernetes, schema
     from podplan.reading.files import in_repository
+    from podplan.schema.editors import with_choices
 
     there = [name for name in FILES if os.path.exists(os.path.join(folder, name))]
     if there:
@@ -38,7 +39,7 @@ def command(folder: str) -> int:
         )
     texts = {name: (STARTER / source).read_text("utf-8") for name, source in FILES.items()}
     for name in SCHEMAS:
-        document = schema.show(name, kubernetes.DEFAULT_VERSION)
+        document = with_choices(schema.show(name, kubernetes.DEFAULT_VERSION))
         texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     for name, text in texts.items():
         replace_file(os.path.join(folder, name), text)

@@ -19,7 +19,8 @@ def command() -> None:
 @click.option(
     "--k8s-version", metavar="1.NN", default=kubernetes.DEFAULT_VERSION, help="For the Pod templates in it."
 )
-def show(name: str | None, k8s_version: str) -> int:
+@click.option("--editors", is_flag=True, help="As editors propose best what to write; equally strict.")
+def show(name: str | None, k8s_version: str, editors: bool) -> int:
     """Print the self-contained JSON Schema (2020-12) called NAME; without NAME, the names."""
     import json
 
@@ -34,5 +35,10 @@ def show(name: str | None, k8s_version: str) -> int:
         raise RequestError(
             f"Kubernetes {k8s_version} is not known; there are {', '.join(kubernetes.versions())}"
         )
-    write(json.dumps(schema.show(name, k8s_version), indent=2, ensure_ascii=False) + "\n")
+    document = schema.show(name, k8s_version)
+    if editors:
+        from podplan.schema.editors import with_choices
+
+        document = with_choices(document)
+    write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return 0

@@ -66,16 +66,13 @@ def _meaning(spot: Spot, path: Path, version: str) -> Iterator[str]:
     named = ".".join(str(step) for step in path if isinstance(step, str))
     kinds = " or ".join(fields.types(here, whole))
     yield f"**{named}**" + (f" · {kinds}" if kinds else "")
-    yield ""
     described = fields.description(here, whole)
-    if described:
-        yield described
+    yield from _block([described] if described else [])
     chosen = [str(value) for value in fields.choices(here, whole) if not isinstance(value, bool)]
     limits = fields.bounds(here, whole)
     notes = [f"one of {', '.join(f'`{value}`' for value in chosen)}"] if chosen else []
     notes += [f"{word} `{limits[key]}`" for key, word in _BOUNDS.items() if key in limits]
-    if notes:
-        yield ("\n" if described else "") + "; ".join(notes)
+    yield from _block(["; ".join(notes)] if notes else [])
 
 
 _BOUNDS = {"minimum": "at least", "maximum": "at most", "default": "default"}
@@ -96,10 +93,14 @@ def _effect(spot: Spot, path: Path, workspace: Workspace) -> Iterator[str]:
         found = list(islice(effects(plan, spot.parsed, path), MOST_EFFECTS + 1))
         if not found:
             continue
-        variant = f" ({plan.variant})" if plan.variant else ""
-        told = [f"- `{one.document}`{variant} `{one.path}`: `{one.value}`" for one in found[:MOST_EFFECTS]]
-        yield from _block(told + (["- …"] if len(found) > MOST_EFFECTS else []))
-        facts = list(dict.fromkeys(fact for one in found for fact in one.facts))
+        variant = f", {plan.variant}" if plan.variant else ""
+        for document in dict.fromkeys(one.document for one in found[:MOST_EFFECTS]):
+            told = [
+                f"- `{one.path}`: `{one.value}`" for one in found[:MOST_EFFECTS] if one.document == document
+            ]
+            yield from _block([f"in {document}{variant}:", *told])
+        yield from ["- …"] if len(found) > MOST_EFFECTS else []
+        facts = list({fact.id: fact for one in found for fact in one.facts}.values())
         yield from _block([f"- {fact.text} [{fact.basis}]" for fact in facts[:MOST_FACTS]])
         return
 

@@ -75,7 +75,7 @@ class Reader:
         file = _file(doc)
         root = root_of(file)
         if root not in self._inventories:
-            found = list(_inventories(root, in_user_terms(root, file), self._exclude))
+            found = list(_inventories(root, in_user_terms(root, file), self._exclude, self.instead))
             if len(found) > 1:
                 shown = " and ".join(found[:2])
                 raise RequestError(
@@ -134,14 +134,16 @@ def _file(doc: Doc) -> str:
     return doc.source.file if doc.source is not None else doc.name
 
 
-def _inventories(root: str, shown: str, exclude: Sequence[str]) -> Iterator[str]:
+def _inventories(
+    root: str, shown: str, exclude: Sequence[str], instead: Mapping[str, str]
+) -> Iterator[str]:
     """The files below ``root``, which the user calls ``shown``, that hold an inventory.
 
     What cannot be read is passed over: most files here have nothing to do with the one that is checked.
     """
     for path in expand([shown if os.path.realpath(shown) == root else root], exclude):
         try:
-            content = read_inside(root, path)
+            content = _content(root, path, instead)
             if b"ClusterInventory" in content and any(
                 item.what == "inventory" for item in items(read(content, path))
             ):
