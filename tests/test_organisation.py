@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from podplan.lint.catalogue import ours
+from podplan.schema import check_against
 from tests.command import podplan
 
 JOB = """\
@@ -111,3 +113,100 @@ def test_a_fault_is_said_once_for_many_jobs(folder: Path) -> None:
 def test_nothing_outside_the_repository_is_read(folder: Path) -> None:
     (folder / "podplan.toml").write_text('policies = ["../elsewhere"]\n')
     assert podplan("check", "job.yaml", cwd=folder).code == 2
+
+
+def test_a_policy_that_does_not_say_what_it_is_is_an_error(folder: Path) -> None:
+    (folder / "rules" / "own.yaml").write_text(OWN.replace("id: ORG001\n", ""))
+    assert any('POLICY001 required field "id" is missing' in line for line in lines(folder))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rule: all jobs have owners\n", "POLICY001 this is no policy: it has neither an id, nor"),
+        ("- 1\n", "POLICY001 this is no policy"),
+        (
+            ADMISSION.replace("k8s.io/v1", "k8s.io"),
+            'POLICY001 apiVersion "admissionregistration.k8s.io" is not',
+        ),
+        (ADMISSION.replace("kind: Val", "kind: Vali"), 'did you mean "ValidatingAdmissionPolicy"?'),
+        ("apiVersion: v1\nkind: List\nitems: []\n", "POLICY001 a list of objects is not read here"),
+    ],
+)
+def test_no_document_in_a_folder_of_policies_is_passed_over(folder: Path, text: str, said: str) -> None:
+    (folder / "rules" / "more.yaml").write_text(text)
+    assert any(said in line for line in lines(folder)), lines(folder)
+
+
+CHECKED = OWN.replace("scope: {level: cr}\n", "scope: {level: job}\n").replace(
+    SCHEMA, "check: child-name-too-long\nparams: {suffix: 6, most: 9}"
+)
+
+
+def test_a_check_of_podplan_with_other_params(folder: Path) -> None:
+    (folder / "rules" / "own.yaml").write_text(
+        CHECKED.replace("the job has no label team", "'{name} is long'")
+    )
+    assert lines(folder) == ["job.yaml:3:18: error ORG001 gpt-worker-0 is long"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("suffix: 6", "suffix: six", "suffix must be an integer, not a string"),
+        ("suffix: 6", "sufix: 6", 'unknown field "sufix"; did you mean "suffix"?'),
+        ("params: {suffix: 6, most: 9}", "params: {}", 'required field "suffix" is missing'),
+        ("level: job", "level: lowered", "is for the level job, not for lowered"),
+        ("level: job", "level: job, containers: all", "wants no containers in the scope"),
+        ("child-name-too-long", "no-gang", 'the check "no-gang" has no params'),
+        ("no label team", "{nope}", "{nope} stands for nothing; this check gives {consequence}"),
+        ("child-name-too-long\nparams: {suffix: 6, most: 9}", "gang-over-quota", "write needs: [inventory]"),
+        (
+            "level: job}\ncheck: child-name-too-long\nparams: {suffix: 6, most: 9}",
+            "level: cr}\ncheck: ssh-arguments\nparams: {certain: true}",
+            "is about these kinds only: ColossalAIJob, DeepSpeedJob",
+        ),
+    ],
+)
+def test_the_params_of_a_check_are_typed(folder: Path, old: str, new: str, said: str) -> None:
+    assert old in CHECKED
+    (folder / "rules" / "own.yaml").write_text(CHECKED.replace(old, new))
+    assert any(f"POLICY001 {said}" in line or said in line for line in lines(folder)), lines(folder)
+
+
+def test_our_own_policies_give_their_checks_what_these_take() -> None:
+    policies = [policy for policy in ours() if policy.evaluator == "check"]
+    assert not [one.rule.code for one in policies if check_against("Checks", {one.body: dict(one.params)})]
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ("{propertis: {}}", 'unknown keyword "propertis"; did you mean "properties"?'),
+        ("{type: 5}", "POLICY001 the schema cannot be used"),
+        ('{$ref: "https://example.com/a.json"}', '"https://example.com/a.json" is not in this schema'),
+        ('{$ref: "file:///etc/hosts"}', '"file:///etc/hosts" is not in this schema'),
+        ('{items: {pattern: "(?=a)"}}', "POLICY001 the schema cannot be used"),
+    ],
+)
+def test_a_schema_that_would_pass_everything_or_fetch_something(folder: Path, schema: str, said: str) -> None:
+    (folder / "rules" / "own.yaml").write_text(OWN.replace(SCHEMA, f"schema: {schema}"))
+    assert any(said in line for line in lines(folder)), lines(folder)
+
+
+@pytest.mark.parametrize(
+    "evaluator",
+    [
+        'schema: {properties: {spec: {maxProperties: 0}}}\nmessage: "there is {value}"',
+        'cel: {validations: [{expression: "false", messageExpression: '
+        '"object.spec.containers[0].env[0].value"}]}\nmessage: "{message}"',
+    ],
+)
+def test_what_is_secret_is_not_in_the_message_of_a_policy(folder: Path, evaluator: str) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: ["
+    pod += "{env: [{value: hf_abcdefghijkl, name: HF_TOKEN}], name: a, image: 'a:1'}]}\n"
+    (folder / "job.yaml").write_text(pod)
+    own = OWN.replace("message: the job has no label team", evaluator).replace(SCHEMA + "\n", "")
+    (folder / "rules" / "own.yaml").write_text(own.replace("{level: cr}", "{level: lowered, kinds: [Pod]}"))
+    assert any("ORG001" in line and "***" in line for line in lines(folder)), lines(folder)
+    assert not any("hf_abc" in line for line in lines(folder))

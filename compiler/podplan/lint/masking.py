@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any
 
 from podplan.findings import Edit, Finding, Location
 from podplan.lint.apply import apply
-from podplan.lint.checks._secrets import is_secret, names_a_secret
+from podplan.lint.checks._secrets import secret_variables
 from podplan.lint.locate import locate
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Job
-from podplan.provenance import Doc, Path
+from podplan.provenance import Doc
 from podplan.source.places import LINE_BREAK
 
 # The rules whose findings lie on a secret.
 ON_SECRETS = frozenset({"PROF107"})
-_PIN = re.compile("[0-9]{4,}")
 
 
 def secrets(known: Iterable[Policy], job: Job) -> list[Location]:
@@ -29,34 +26,8 @@ def secrets(known: Iterable[Policy], job: Job) -> list[Location]:
 
 def secrets_written(doc: Doc) -> Iterator[Location]:
     """Where a document has secrets as it is written: of a job with errors nothing more is known."""
-    for path in _variables(doc.data):
+    for path in secret_variables(doc.data):
         yield locate(doc, path).location
-
-
-def _variables(data: Any) -> Iterator[Path]:
-    """The values of variables that look secret: entries with a name and a value, and mappings called env."""
-    nodes: list[tuple[Path, Any]] = [((), data)]
-    while nodes:
-        path, node = nodes.pop()
-        if isinstance(node, list):
-            nodes += [((*path, number), entry) for number, entry in enumerate(node)]
-        elif isinstance(node, dict):
-            name, value = node.get("name"), node.get("value")
-            if isinstance(name, str) and _hides(name, value):
-                yield (*path, "value")
-            for key, below in node.items():
-                if path and path[-1] == "env" and isinstance(key, str) and _hides(key, below):
-                    yield (*path, key)
-                elif isinstance(below, dict | list):
-                    nodes.append(((*path, key), below))
-
-
-def _hides(name: str, value: Any) -> bool:
-    """Whether a variable holds a secret; a number may be one too, which nobody is told of but is masked."""
-    if isinstance(value, str) and is_secret(name, value):
-        return True
-    number = isinstance(value, str | int) and not isinstance(value, bool) and _PIN.fullmatch(str(value))
-    return number is not None and number is not False and names_a_secret(name)
 
 
 def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, str]:

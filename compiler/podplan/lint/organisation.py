@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from podplan.findings import Problem, Severity
-from podplan.lint import checks
+from podplan.lint.own_form import AS_FORM, FORM, faults
 from podplan.lint.policy import Policy, policy
-from podplan.lint.vap import POLICY_KIND, is_admission, named, read_vap
+from podplan.lint.vap import BINDING_KIND, POLICY_KIND, is_admission, named, read_vap
 from podplan.lint.vap import code as vap_code
 from podplan.nearest import did_you_mean
 from podplan.provenance import Doc
@@ -21,8 +21,9 @@ from podplan.rules import RULES
 from podplan.schema import check_against
 from podplan.source import read
 
-FORM = "POLICY001"
-ALL_SCHEMA_CODES = {code: FORM for code in RULES if code.startswith("SCHEMA")}
+ADMISSION_GROUP = "admissionregistration.k8s.io"
+# By one of these a file of our form is known, also where the others are forgotten.
+OF_POLICIES = frozenset({"id", "check", "schema", "cel", "scope", "message", "severity"})
 
 
 class Organisation(NamedTuple):
@@ -52,8 +53,9 @@ def organisation(folders: Sequence[str], known: Iterable[str]) -> Organisation:
                     own = policy(doc.data, doc.name)._replace(origin=doc, tests=doc)
                     taken |= {own.rule.code, own.rule.name}
                     policies.append(own)
-        tests, faults = _tests(docs)
-        problems += faults
+        problems += ((doc, problem) for doc in docs for problem in _unread(doc.data))
+        tests, wrong = _tests(docs)
+        problems += wrong
         if any(is_admission(doc.data) for doc in docs):
             admission = read_vap(docs)
             problems += admission.problems
@@ -80,7 +82,27 @@ def _docs(folder: str, texts: dict[str, str]) -> Iterator[Doc]:
 
 def _is_policy(data: object) -> bool:
     """Whether a document means to be a policy of our form; others may be params of admission policies."""
-    return isinstance(data, dict) and "apiVersion" not in data and ("id" in data or "check" in data)
+    return (
+        isinstance(data, dict)
+        and "apiVersion" not in data
+        and not _is_test(data)
+        and bool(OF_POLICIES & data.keys())
+    )
+
+
+def _unread(data: object) -> Iterator[Problem]:
+    """What to say of a document that is neither a policy nor examples nor can be params: nothing asks it."""
+    if data is None or is_admission(data) or _is_policy(data) or _is_test(data):
+        return
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str) or "apiVersion" not in data:
+        yield Problem(FORM, "this is no policy: it has neither an id, nor an apiVersion and a kind")
+    elif data["kind"].endswith("List"):
+        yield Problem(
+            FORM, "a list of objects is not read here; write each as a document of its own", ("kind",)
+        )
+    elif str(data["apiVersion"]).startswith(f"{ADMISSION_GROUP}/"):
+        near = did_you_mean(data["kind"], (POLICY_KIND, BINDING_KIND))
+        yield Problem(FORM, f"podplan does not evaluate a {data['kind']}{near}", ("kind",))
 
 
 def _tests(docs: Sequence[Doc]) -> tuple[dict[str, Doc], list[tuple[Doc, Problem]]]:
@@ -89,7 +111,7 @@ def _tests(docs: Sequence[Doc]) -> tuple[dict[str, Doc], list[tuple[Doc, Problem
     problems: list[tuple[Doc, Problem]] = []
     names = {named(doc) for doc in docs if is_admission(doc.data) and doc.data["kind"] == POLICY_KIND}
     for doc in (doc for doc in docs if _is_test(doc.data)):
-        found = check_against("PolicyTest", doc.data, ALL_SCHEMA_CODES)
+        found = check_against("PolicyTest", doc.data, AS_FORM)
         problems += ((doc, problem) for problem in found)
         if found:
             continue
@@ -110,18 +132,9 @@ def _is_test(data: object) -> bool:
 
 
 def _problems(doc: Doc, taken: set[str]) -> list[Problem]:
-    found = check_against("Policy", doc.data, ALL_SCHEMA_CODES)
-    if found:
-        return found
-    if doc.data.get("check") is not None and doc.data["check"] not in checks.CHECKS:
-        named = ", ".join(sorted(checks.CHECKS))
-        found.append(Problem(FORM, f'there is no check "{doc.data["check"]}"; there is {named}', ("check",)))
-    for key in ("id", "name"):
-        if doc.data[key] in taken:
-            found.append(Problem(FORM, f'{key} "{doc.data[key]}" is that of another policy', (key,)))
-    if "cel" in doc.data:
-        from podplan.cel.judging import faults
-        from podplan.lint.checks.by_cel import fault_problem, rules_of
-
-        found += (fault_problem(doc.data["cel"], fault) for fault in faults(rules_of(doc.data["cel"])))
+    found = faults(doc.data)
+    if not any(problem.path[:1] in ((), ("id",), ("name",)) for problem in found):
+        for key in ("id", "name"):
+            if doc.data[key] in taken:
+                found.append(Problem(FORM, f'{key} "{doc.data[key]}" is that of another policy', (key,)))
     return found

@@ -38,12 +38,8 @@ class Admission(NamedTuple):
 
 
 def is_admission(data: object) -> bool:
-    """Whether a document is an admission policy or a binding."""
-    return (
-        isinstance(data, dict)
-        and data.get("kind") in (POLICY_KIND, BINDING_KIND)
-        and str(data.get("apiVersion", "")).startswith("admissionregistration.k8s.io/")
-    )
+    """Whether a document means to be an admission policy or a binding, of whatever apiVersion."""
+    return isinstance(data, dict) and data.get("kind") in (POLICY_KIND, BINDING_KIND)
 
 
 def read_vap(docs: Iterable[Doc]) -> Admission:

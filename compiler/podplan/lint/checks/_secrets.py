@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
+from typing import Any
+
+from podplan.findings import Path, value_at
 
 # HF_TOKEN, WANDB_API_KEY, DB_PASSWORD; not PAD_TOKEN, MAX_TOKENS, SORT_KEY or AWS_ACCESS_KEY_ID.
 _NAME = re.compile(
@@ -16,6 +21,8 @@ _NOT_A_SECRET = re.compile(
     r"true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Z]:\\.*|\$.*|\S+\.(?:json|pem|key|crt|txt|ya?ml)",
     re.DOTALL | re.IGNORECASE,
 )
+_PIN = re.compile("[0-9]{4,}")
+STARS = "***"
 
 
 def names_a_secret(name: str) -> bool:
@@ -28,3 +35,41 @@ def is_secret(name: str, value: str) -> bool:
     if _WITH_PASSWORD.search(value):
         return True
     return names_a_secret(name) and len(value) >= 6 and not _NOT_A_SECRET.fullmatch(value)
+
+
+def secret_variables(data: Any) -> Iterator[Path]:
+    """The values of variables that look secret: entries with a name and a value, and mappings called env."""
+    nodes: list[tuple[Path, Any]] = [((), data)]
+    while nodes:
+        path, node = nodes.pop()
+        if isinstance(node, list):
+            nodes += [((*path, number), entry) for number, entry in enumerate(node)]
+        elif isinstance(node, dict):
+            name, value = node.get("name"), node.get("value")
+            if isinstance(name, str) and _hides(name, value):
+                yield (*path, "value")
+            for key, below in node.items():
+                if path and path[-1] == "env" and isinstance(key, str) and _hides(key, below):
+                    yield (*path, key)
+                elif isinstance(below, dict | list):
+                    nodes.append(((*path, key), below))
+
+
+def _hides(name: str, value: Any) -> bool:
+    """Whether a variable holds a secret; a number may be one too, which nobody is told of but is masked."""
+    if isinstance(value, str) and is_secret(name, value):
+        return True
+    number = isinstance(value, str | int) and not isinstance(value, bool) and _PIN.fullmatch(str(value))
+    return number is not None and number is not False and names_a_secret(name)
+
+
+def starred(text: str, document: Any) -> str:
+    """``text`` with stars in place of what is secret in a document that it may quote."""
+    secrets = [str(value_at(document, path)) for path in secret_variables(document)]
+    if isinstance(document, dict) and document.get("kind") == "Secret":
+        parts = [part for key in ("data", "stringData") if isinstance(part := document.get(key), dict)]
+        secrets += [value for part in parts for value in part.values() if isinstance(value, str) and value]
+    for value in sorted(secrets, key=len, reverse=True):
+        for written in (value, json.dumps(value, ensure_ascii=False)[1:-1]):
+            text = text.replace(written, STARS)
+    return text

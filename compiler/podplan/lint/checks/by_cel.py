@@ -16,7 +16,9 @@ from podplan.cel.text import paths_in, variables_in
 from podplan.findings import Path, Problem, value_at
 from podplan.groups import at_index
 from podplan.kubernetes.shape import mapping
+from podplan.limits import BoundExceeded
 from podplan.lint.checks._inventory import entry
+from podplan.lint.checks._secrets import starred
 from podplan.lint.policy import Policy, PolicyError
 from podplan.lint.selectors import is_selected
 from podplan.lint.subject import Hit, Job, Subject
@@ -42,11 +44,18 @@ def by_cel(policy: Policy, subject: Subject) -> Iterator[Hit]:
     for whole, part in _examples(subject):
         if not is_selected(policy.body, whole):
             continue
-        verdict = _verdict(policy, rules, subject, whole, part)
+        try:
+            verdict = _verdict(policy, rules, subject, whole, part)
+        except BoundExceeded as bound:
+            raise BoundExceeded(f"{policy.file}: {policy.rule.code}: {bound}") from None
         faults |= dict.fromkeys(verdict.faults)
         for failure in verdict.failures:
             validation = policy.body["validations"][failure.validation]
-            message = failure.message or validation.get("message") or _failed(validation["expression"])
+            message = (
+                starred(failure.message, whole)
+                or validation.get("message")
+                or _failed(validation["expression"])
+            )
             path = _place(policy.body, failure.validation, part)
             if (path, message) not in seen:
                 seen.add((path, message))
@@ -141,6 +150,7 @@ def _failed(expression: str) -> str:
 
 def _problem(policy: Policy, fault: Fault, subject: Subject) -> Problem:
     ignored = policy.body.get("failurePolicy") == "Ignore"
+    fault = fault._replace(message=starred(fault.message, subject.doc.data))
     return fault_problem(policy.body, fault, str(subject.doc.data.get("kind", "document")), ignored)
 
 

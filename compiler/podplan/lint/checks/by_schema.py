@@ -8,24 +8,27 @@ from functools import cache
 from typing import Any
 
 from podplan.findings import value_at
+from podplan.lint.checks._secrets import STARS, starred
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Hit, Subject
 
 
 def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:
-    """One hit for each place that the schema refuses; ``value`` is what stands there."""
+    """One hit for each place that the schema refuses; ``value`` is what stands there, secrets as stars."""
     for error in _validator(json.dumps(policy.body, sort_keys=True)).iter_errors(subject.data):
         path = tuple(error.instance_path)
-        yield Hit(path, {"value": _short(value_at(subject.data, path))})
+        yield Hit(path, {"value": _shown(value_at(subject.data, path), subject.doc.data)})
 
 
 @cache
 def _validator(text: str) -> Any:
-    from jsonschema_rs import Draft202012Validator
+    from podplan.schema.foreign import validator
 
-    return Draft202012Validator(json.loads(text))
+    return validator(json.loads(text))
 
 
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _shown(value: Any, document: Any) -> str:
+    if document.get("kind") == "Secret":
+        return STARS
+    text = starred(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), document)
     return text if len(text) <= 60 else text[:59] + "…"

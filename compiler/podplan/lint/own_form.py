@@ -1,0 +1,88 @@
+"""What is wrong with a policy of an organisation: its form, and what its check, schema or CEL cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from podplan.findings import Problem
+from podplan.lint import checks
+from podplan.lint.catalogue import ours
+from podplan.lint.policy import PLACEHOLDER
+from podplan.nearest import meant_or_known
+from podplan.rules import RULES
+from podplan.schema import check_against
+
+FORM = "POLICY001"
+AS_FORM = {code: FORM for code in RULES if code.startswith("SCHEMA")}
+# What an evaluator other than a check gives to the message.
+VALUES = {"schema": "value", "cel": "message"}
+
+
+def faults(data: Mapping[str, Any]) -> list[Problem]:
+    """What keeps a policy from being asked, at its paths. Raises RequestError without the extra."""
+    found = check_against("Policy", data, AS_FORM)
+    if found:
+        return found
+    if "check" in data:
+        found += _of_check(data)
+    elif "schema" in data:
+        found += _of_schema(data["schema"])
+    else:
+        from podplan.cel.judging import faults as cel_faults
+        from podplan.lint.checks.by_cel import fault_problem, rules_of
+
+        found += (fault_problem(data["cel"], fault) for fault in cel_faults(rules_of(data["cel"])))
+    return found + list(_of_texts(data))
+
+
+def _of_check(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """A check is asked as our own policies ask it: at their level, about their kinds, with typed params."""
+    name = data["check"]
+    if name not in checks.CHECKS:
+        yield Problem(FORM, f'there is no check "{name}"{meant_or_known(name, checks.CHECKS)}', ("check",))
+        return
+    scope = data["scope"]
+    same = [policy for policy in ours() if policy.body == name]
+    levels = sorted({policy.scope.level for policy in same})
+    if scope["level"] not in levels:
+        said = f'the check "{name}" is for the level {" or ".join(levels)}, not for {scope["level"]}'
+        yield Problem(FORM, said, ("scope", "level"))
+    parts = {policy.scope.containers for policy in same}
+    if scope.get("containers", "") not in parts:
+        wanted = " or ".join(sorted(f"containers: {part}" if part else "no containers" for part in parts))
+        yield Problem(FORM, f'the check "{name}" wants {wanted} in the scope', ("scope", "containers"))
+    kinds = {kind for policy in same for kind in policy.scope.kinds}
+    strange = sorted(set(scope.get("kinds", ())) - kinds)
+    if kinds and (strange or not scope.get("kinds")):
+        wanted = ", ".join(sorted(kinds))
+        yield Problem(FORM, f'the check "{name}" is about these kinds only: {wanted}', ("scope", "kinds"))
+    needs = sorted({need for policy in same for need in policy.needs} - set(data.get("needs", ())))
+    if needs:
+        said = f'the check "{name}" needs an inventory; write needs: [{needs[0]}]'
+        yield Problem(FORM, said, ("needs",) if "needs" in data else ("check",))
+    for problem in check_against("Checks", {name: data.get("params", {})}, AS_FORM):
+        if problem.path == (name,) and problem.on_key:
+            problem = problem._replace(message=f'the check "{name}" has no params', on_key=True)
+        place = ("params", *problem.path[1:]) if "params" in data else ("check",)
+        yield problem._replace(path=place)
+
+
+def _of_schema(schema: Mapping[str, Any]) -> Iterator[Problem]:
+    from podplan.schema.foreign import Unusable, validator
+
+    try:
+        validator(schema)
+    except Unusable as error:
+        message = f"the schema cannot be used: {error.message}"
+        yield Problem(FORM, message, ("schema", *error.path))
+
+
+def _of_texts(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """Placeholders that a schema or CEL never fills; those of a check depend on what it found."""
+    for evaluator, known in VALUES.items():
+        for key in ("message", "help") if evaluator in data else ():
+            for name in PLACEHOLDER.findall(data.get(key, "")):
+                if name != known:
+                    said = f"{{{name}}} stands for nothing; a policy with {evaluator} gives {{{known}}}"
+                    yield Problem(FORM, said, (key,))
