@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 from podplan.checking.files import fault_finding, file_findings
@@ -19,16 +19,27 @@ from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
 from podplan.source import Source
 
-__all__ = ["Result", "Run", "Summary", "check", "check_sources", "summarised"]
+__all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "summarised"]
+
+Watch = Callable[[Iterable[Source | Unread], int], Iterable[Source | Unread]]
 
 
-def check(paths: Sequence[str], settings: Settings, reader: Reader, exclude: Sequence[str] = ()) -> Result:
+def check(
+    paths: Sequence[str],
+    settings: Settings,
+    reader: Reader,
+    exclude: Sequence[str] = (),
+    watch: Watch | None = None,
+) -> Result:
     """Everything there is to say about the files that ``paths`` stand for.
 
+    ``watch`` gets the files as they are read, and how many there will be, and hands them on.
     Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
-    return check_sources(sources(expand(paths, exclude), reader.instead), settings, reader, folders)
+    files = tuple(expand(paths, exclude))
+    found = sources(files, reader.instead)
+    return check_sources(watch(found, len(files)) if watch else found, settings, reader, folders)
 
 
 def check_sources(

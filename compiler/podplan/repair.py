@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from podplan.check import Result, check
+from podplan.check import Result, Watch, check
 from podplan.findings import Edit, Finding, Fix, Severity
 from podplan.pipeline import Settings
 from podplan.reading import Reader
@@ -37,11 +37,17 @@ class Repaired(NamedTuple):
     shown: dict[str, tuple[str, str]]
 
 
-def repair(paths: Sequence[str], settings: Settings, exclude: Sequence[str], unsafe: bool) -> Repaired:
+def repair(
+    paths: Sequence[str],
+    settings: Settings,
+    exclude: Sequence[str],
+    unsafe: bool,
+    watch: Watch | None = None,
+) -> Repaired:
     """The files that ``paths`` stand for, repaired as far as fixes go; raises as ``check`` does."""
 
     def checked(texts: Texts) -> Result:
-        return check(paths, settings, Reader(exclude=exclude, instead=texts), exclude)
+        return check(paths, settings, Reader(exclude=exclude, instead=texts), exclude, watch)
 
     return repaired(checked, unsafe)
 

@@ -14,6 +14,7 @@ from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.fixing import fix_options, make_fixes, show_fixes
 from podplan.cli.options import Request, default_paths, input_options, lowering_options, request
 from podplan.cli.output import write
+from podplan.cli.progress import shown as shown_progress
 from podplan.cli.reporting import report_options, reports, write_reports
 from podplan.cli.settings import shown
 from podplan.cli.terms import rule_options
@@ -87,7 +88,8 @@ def run(paths: Sequence[str], wanted: Request, stdin_filename: str = "") -> Resu
     if list(paths) == ["-"]:
         source = standard_input(stdin_filename)
         return check_sources([source], wanted.settings, Reader(exclude=wanted.exclude))
-    return check(paths, wanted.settings, Reader(exclude=wanted.exclude), wanted.exclude)
+    with shown_progress() as watch:
+        return check(paths, wanted.settings, Reader(exclude=wanted.exclude), wanted.exclude, watch)
 
 
 def demand_all(result: Result) -> None:

@@ -11,6 +11,7 @@ from podplan.check import Result
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.options import Request
 from podplan.cli.output import replace_text, write
+from podplan.cli.progress import shown
 from podplan.report.style import Style
 from podplan.requests import RequestError
 
@@ -58,4 +59,5 @@ def _repaired(paths: Sequence[str], wanted: Request, unsafe: bool) -> Repaired:
 
     if list(paths) == ["-"]:
         raise RequestError("standard input cannot be repaired; name the file")
-    return repair(paths, wanted.settings, wanted.exclude, unsafe)
+    with shown() as watch:
+        return repair(paths, wanted.settings, wanted.exclude, unsafe, watch)

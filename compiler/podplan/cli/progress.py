@@ -1,0 +1,92 @@
+"""One line on a terminal that tells how far a long run is; it is gone when the run ends.
+
+Nothing else than this module knows of it or of a clock: a run hands its files through ``watch``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import threading
+
+    from podplan.check import Watch
+    from podplan.reading import Unread
+    from podplan.source import Source
+
+PATIENCE = 1.0  # seconds: shorter runs show nothing
+REWRITTEN = 0.1
+CLEARED = "\r\x1b[K"
+
+
+class Progress:
+    """How far a run is: the ``number`` of the current file, of how many, and its name."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.total = 0
+        self.file = ""
+
+    def watch(self, found: Iterable[Source | Unread], total: int) -> Iterator[Source | Unread]:
+        """The same files; each is the current one until the next is asked for."""
+        self.number, self.total = 0, total
+        for one in found:
+            self.number += 1
+            self.file = one.file
+            yield one
+
+    def line(self, width: int) -> str:
+        """Such as ``checking 12 of 340: jobs/bert.yaml``, in less than ``width`` columns."""
+        from podplan.report.frame import columns
+        from podplan.report.visible import visible
+
+        if not self.number:
+            return "reading …"[: width - 1]
+        counted = f"checking {self.number} of {self.total}"
+        whole = f"{counted}: {visible(self.file)}"
+        return whole if columns(whole) < width else counted[: max(width - 1, 0)]
+
+
+@contextmanager
+def shown(environment: Mapping[str, str] = os.environ) -> Iterator[Watch | None]:
+    """Shows the progress of what is done inside, if it takes long and somebody sits before a terminal."""
+    if not _is_watched(environment):
+        yield None
+        return
+    from threading import Event, Thread
+
+    progress, ended = Progress(), Event()
+    writer = Thread(target=_write, args=(progress, ended), daemon=True)
+    writer.start()
+    try:
+        yield progress.watch
+    finally:
+        ended.set()
+        writer.join()
+
+
+def _is_watched(environment: Mapping[str, str]) -> bool:
+    if environment.get("TERM", "dumb") == "dumb" or environment.get("CI", "") not in ("", "false", "0"):
+        return False
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _write(progress: Progress, ended: threading.Event) -> None:
+    if ended.wait(PATIENCE):
+        return
+    try:
+        while not ended.wait(REWRITTEN):
+            width = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            _put(CLEARED + progress.line(width))
+        _put(CLEARED)
+    except (OSError, ValueError):  # the terminal is gone
+        return
+
+
+def _put(text: str) -> None:
+    sys.stderr.buffer.write(text.encode("utf-8", "replace"))
+    sys.stderr.buffer.flush()
