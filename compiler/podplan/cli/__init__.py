@@ -20,6 +20,7 @@ COMMANDS = {
     "graph": "graph",
     "import": "importing",
     "fmt": "fmt",
+    "migrate": "migrating",
     "rules": "rules",
     "explain": "explain",
     "baseline": "baseline",

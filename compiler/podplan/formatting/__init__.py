@@ -8,31 +8,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterator
 
 from podplan.formatting.comments import commented
+from podplan.formatting.extents import Extent, extents
 from podplan.formatting.order import ordered
 from podplan.formatting.printing import lines_of
-from podplan.reading.documents import PROFILE_KINDS, items
+from podplan.provenance import Doc
+from podplan.reading.documents import classified, items
 from podplan.source import Source, read
-from podplan.source.comments import MARKER, comments
+from podplan.source.comments import comments
 from podplan.source.places import LINE_BREAK
-from podplan.source.tree import Tree, trees
+from podplan.source.tree import Tree
 
 SCHEMAS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
 
 
 class Unequal(Exception):
     """The form would not say the same; this is a fault of podplan. ``args[0]`` says what differs."""
-
-
-class Extent(NamedTuple):
-    """A document that is formatted: its root, its schema, and the offsets between the markers around it."""
-
-    tree: Tree
-    schema: str
-    start: int
-    end: int
 
 
 def formatted(source: Source) -> str:
@@ -42,8 +35,8 @@ def formatted(source: Source) -> str:
     """
     text, last, parts = source.text, 0, []
     line_break = LINE_BREAK.search(text)
-    for extent in _extents(source):
-        tree = ordered(_root(commented(text, extent.tree, extent.start, extent.end)), extent.schema)
+    for extent, schema in _extents(source):
+        tree = ordered(_root(commented(text, extent.tree, extent.start, extent.end)), schema)
         begins = "" if not extent.start or text[extent.start - 1] in "\n\r\ufeff" else "\n"
         lines = "\n".join(lines_of(tree, text)) + "\n"
         parts += [
@@ -62,31 +55,12 @@ def formats(source: Source) -> bool:
     return any(item.what in SCHEMAS for item in items(source))
 
 
-def _extents(source: Source) -> list[Extent]:
-    text = source.text
-    found = []
-    for tree, document in zip(trees(text), source.documents, strict=True):
-        kind = document.data.get("kind") if isinstance(document.data, dict) else None
-        of_ours = [item.what for item in items(source._replace(documents=[document]))]
-        if not (len(of_ours) == 1 and of_ours[0] in SCHEMAS and kind in PROFILE_KINDS):
-            continue
-        before = [match.end() for match in MARKER.finditer(text, 0, tree.start)]
-        after = MARKER.search(text, tree.end)
-        found.append(
-            Extent(
-                tree,
-                SCHEMAS[of_ours[0]],
-                _behind_marker(text, before[-1], tree.start) if before else int(text.startswith("\ufeff")),
-                after.start() if after else len(text),
-            )
-        )
-    return found
-
-
-def _behind_marker(text: str, start: int, content: int) -> int:
-    """Where a document begins behind its ---: in the next line, unless it has something in this one."""
-    line_break = LINE_BREAK.search(text, start)
-    return line_break.end() if line_break and line_break.end() <= content else start
+def _extents(source: Source) -> Iterator[tuple[Extent, str]]:
+    """The documents that are formatted, each with the name of its schema."""
+    for extent, document in zip(extents(source.text), source.documents, strict=True):
+        what = classified(Doc(document.file, document.data, source=document)).what
+        if what in SCHEMAS and extent.tree.what == "map":
+            yield extent, SCHEMAS[what]
 
 
 def _root(tree: Tree) -> Tree:

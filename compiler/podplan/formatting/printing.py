@@ -22,10 +22,11 @@ Line = str | None  # None for a blank line that may go
 
 
 class Form(NamedTuple):
-    """How lists are indented below their key, and whether words are spelled anew."""
+    """How lists are indented below their key, whether words are spelled anew, and how wide lines may be."""
 
     dash: str = "  "
     spells: bool = True
+    width: int = WIDTH
 
 
 FORM = Form()
@@ -74,7 +75,7 @@ def _entry(leaf: Leaf, indent: str, text: str, form: Form) -> Iterator[Line]:
         lines = [f"{head} {first}".rstrip(), *(line and f"{indent}  {line}" for line in rest)]
         yield from lines[:-1]
         yield lines[-1] + beside
-    elif (flow := _flow(value, text, form)) is not None and len(head) + 1 + len(flow) <= WIDTH:
+    elif (flow := _flow(value, text, form)) is not None and len(head) + 1 + len(flow) <= form.width:
         yield f"{head} {flow}{beside}"
     else:
         yield from _below(leaf, head, indent, text, form, beside)
@@ -131,6 +132,8 @@ def _key(key: Tree, text: str) -> str:
     """A key, with quotes only where it needs them."""
     if key.what == "alias":
         return f"*{key.value} "
+    if key.start < 0:
+        return key.value
     if key.prefix:
         return text[key.start : key.end]
     return scalar(key.value) if key.style else text[key.start : key.end]
@@ -140,6 +143,8 @@ def _spelled(tree: Tree, text: str, form: Form) -> list[str]:
     """A scalar or an alias as the lines that it takes, the first behind its key, without their indents."""
     if tree.what == "alias":
         return [f"*{tree.value}"]
+    if tree.start < 0:  # not written before
+        return [tree.value]
     if tree.style in ("|", ">"):  # nothing but blanks
         return [_behind(tree.prefix, emit_document(tree.value).rstrip("\n")).lstrip()]
     lines = [line.strip(" \t") for line in _LINE_BREAK.split(text[tree.start : tree.end])]

@@ -32,8 +32,8 @@ def repaired(cr: Data, kind: str) -> Repaired:
     moves: Moves = []
     said: list[tuple[Path, str]] = []
     for path, name in old_places(kind, now):
-        old, new, value = _move(now, path, name)
-        if _is_free(now, new):
+        old, new, value = target(now, path, name)
+        if is_free(now, new):
             said.append((_before(path, moves), f"{path[-1]} is called {name}"))
             _put(now, old, new, value)
             moves.append((old, new))
@@ -43,10 +43,10 @@ def repaired(cr: Data, kind: str) -> Repaired:
             said.append((_before(path, moves), f"{path[-1]} is spelled {value}"))
             _get(now, path[:-1])[path[-1]] = value
     for path in word_places(now):
-        words = _words(_get(now, path))
-        if words:
+        listed = words(_get(now, path))
+        if listed:
             said.append((_before(path, moves), f"{path[-1]} is a list of words, not one text"))
-            _get(now, path[:-1])[path[-1]] = words
+            _get(now, path[:-1])[path[-1]] = listed
     problems = [Problem("PROF026", f"{what}; the profile has it right", path) for path, what in said]
     return Repaired(now, problems, moves)
 
@@ -63,7 +63,7 @@ def _before(path: Path, moves: Moves) -> Path:
     return after(path, [(new, old) for old, new in reversed(moves)])
 
 
-def _move(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
+def target(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
     """From where to where which value goes when the field at ``path`` is called ``name``.
 
     A name with dots begins at a field that ``path`` leads through. A map stays, unless it holds only the
@@ -80,7 +80,7 @@ def _move(cr: Data, path: Path, name: str) -> tuple[Path, Path, Any]:
     return path, path, value
 
 
-def _is_free(cr: Data, path: Path) -> bool:
+def is_free(cr: Data, path: Path) -> bool:
     """Whether a value can be put at ``path``: nothing stands there, and only maps on the way."""
     data: Any = cr
     for step in path:
@@ -109,7 +109,7 @@ def _put(cr: Data, old: Path, new: Path, value: Any) -> None:
     into[new[-1]] = value
 
 
-def _words(value: Any) -> list[str]:
+def words(value: Any) -> list[str]:
     """The words of a text as a shell reads it; none where it does not end, or is no text."""
     try:
         return shlex.split(value) if isinstance(value, str) else []

@@ -17,8 +17,8 @@ MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
 _COMMENT = re.compile(r"(?:\A|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
 # The first line of a block scalar, which may end in a comment.
 _BLOCK_HEADER = re.compile(r"(?:[&!]\S*\s+)*[|>][^\r\n]*")
-# A dash with its entry on a line below.
-_BARE_DASH = re.compile(r"-(?:[ \t]+#|$)")
+# A dash with its entry on a line below, maybe behind those of the lists around it.
+_BARE_DASH = re.compile(r"((?:-[ \t]+)*)-(?:[ \t]+#|$)")
 
 
 class Comment(NamedTuple):
@@ -95,8 +95,8 @@ def dash_before(start: int, text: str) -> int:
     while line_end > 0:
         line_start = max(text.rfind("\n", 0, line_end), text.rfind("\r", 0, line_end)) + 1
         line = text[line_start:line_end].strip(" \t")
-        if _BARE_DASH.match(line):
-            return text.index("-", line_start)
+        if bare := _BARE_DASH.match(line):
+            return text.index("-", line_start) + len(bare[1])
         if line and not line.startswith("#"):
             return start
         line_end = line_start - 1

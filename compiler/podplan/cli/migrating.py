@@ -1,0 +1,85 @@
+"""podplan migrate"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.options import default_paths, request
+from podplan.cli.output import replace_text, write
+from podplan.cli.reporting import COLOURS, style_of
+from podplan.migrating import Migrated, migrated, migrates
+from podplan.migrating.checked import worse
+from podplan.migrating.proof import Proof, proofs
+from podplan.pipeline import Settings
+from podplan.reading import Unread, sources
+from podplan.reading.documents import mentions_ours
+from podplan.reading.files import expand
+from podplan.report.fixing import difference
+from podplan.report.formatting import fault_line
+from podplan.report.migrating import summary, told
+from podplan.requests import RequestError
+from podplan.source import Source, read
+
+
+@click.command("migrate")
+@click.argument("paths", nargs=-1)
+@click.option("--check", is_flag=True, help="Say what would be done, and change nothing.")
+@click.option("--diff", is_flag=True, help="Print what would change, and change nothing.")
+@click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
+@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
+@click.option("--isolated", is_flag=True, help="No configuration file.")
+@click.option("--color", type=COLOURS, default="auto", help="Colours of --diff [auto: on a terminal].")
+def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: Any) -> int:
+    """Write CRs and profiles as they are written today, and prove that the Pods stay the same.
+
+    Old names of kinds, fields and values become the new ones, and the ColossalAIJob with launcher and worker
+    the one with replicaSpecs. PATHS are files or folders (default: this folder).
+    """
+    paths = default_paths(paths)
+    if "-" in paths:
+        raise RequestError("standard input cannot be migrated; name the file")
+    wanted = request(paths, environments=("all",), sets=(), k8s_version="", fail_on=None, **flags)
+    before: dict[str, Source] = {}
+    found: dict[str, Migrated] = {}
+    broken = 0
+    for source in sources(expand(paths, wanted.exclude)):
+        if isinstance(source, Unread):
+            continue
+        if source.faults and mentions_ours(source.text):
+            broken += 1
+            click.echo(fault_line(source), err=True)
+        elif migrates(source):
+            before[source.file], found[source.file] = source, migrated(source)
+    if not before and not broken:
+        click.echo("podplan: no profile and no training job here, so nothing to migrate", err=True)
+        return NOTHING
+    texts = {file: what.text for file, what in found.items() if what.done}
+    withheld = worse(paths, wanted.settings, wanted.exclude, texts) if texts else {}
+    kept = {file: text for file, text in texts.items() if file not in withheld}
+    report = "".join(
+        told(file, what, _proven(before[file], what, wanted.settings, texts), withheld.get(file, ""))
+        for file, what in found.items()
+        if what.done or what.refused
+    )
+    if diff:
+        shown = {file: text for file, text in kept.items() if not before[file].holds_secret}
+        write(difference({file: before[file].text for file in shown}, shown, style_of(color, os.environ)))
+    else:
+        write(report)
+    if not (check or diff):
+        for file, text in kept.items():
+            replace_text(file, before[file].text, text)
+    left = sum(1 for file, what in found.items() if file in withheld or (what.refused and file not in kept))
+    counted = summary(len(kept), len(found) - len(kept) - left, left + broken, check or diff)
+    click.echo(counted, err=True)
+    unfinished = broken or withheld or any(what.refused for what in found.values())
+    return FINDINGS if unfinished or (kept and (check or diff)) else CLEAN
+
+
+def _proven(source: Source, what: Migrated, settings: Settings, texts: Mapping[str, str]) -> list[Proof]:
+    return proofs(source, read(what.text.encode(), source.file), settings, texts) if what.done else []
