@@ -210,3 +210,16 @@ def test_what_is_secret_is_not_in_the_message_of_a_policy(folder: Path, evaluato
     (folder / "rules" / "own.yaml").write_text(own.replace("{level: cr}", "{level: lowered, kinds: [Pod]}"))
     assert any("ORG001" in line and "***" in line for line in lines(folder)), lines(folder)
     assert not any("hf_abc" in line for line in lines(folder))
+
+
+def test_own_policies_are_listed_and_explained(folder: Path) -> None:
+    (folder / "rules" / "gpus.yaml").write_text(ADMISSION)
+    listed = podplan("rules", cwd=folder).out.splitlines()
+    assert [line.split()[0] for line in listed if "ORG" in line or "VAP" in line] == [
+        "ORG001",
+        "VAP:gpu-bound",
+    ]
+    assert "ORG001" not in podplan("rules", "--isolated", cwd=folder).out
+    assert "a job without a team is charged to everybody" in podplan("explain", "ORG001", cwd=folder).out
+    assert "rules/gpus.yaml" in podplan("explain", "VAP:gpu-bound", cwd=folder).out
+    assert 'no rule "ORG002"' in podplan("explain", "ORG002", cwd=folder).err

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 
 import click
 
 from podplan.cli.completing import topics
+from podplan.cli.options import own_policies
 from podplan.cli.output import write
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.lint.catalogue import one, ours
@@ -16,6 +18,8 @@ from podplan.requests import RequestError
 from podplan.rules import RULES
 
 MAX_TOPIC = 1_000
+# A code, a name or VAP:NAME; a field has dots, or is the name of a kind.
+OWN_CODE = re.compile(r"VAP:.+|[A-Z]{2,12}[0-9]{3}|[a-z0-9-]+")
 
 
 @click.command("explain")
@@ -32,7 +36,8 @@ def command(topic: str, examples: bool, format_: str, color: str) -> int:
     """
     topic = topic[:MAX_TOPIC]
     style = style_of(color, os.environ)
-    write(_rule(topic, format_, style, examples) or _field(topic, format_, style))
+    said = _rule(topic, format_, style, examples) or _own_rule(topic, format_, style, examples)
+    write(said or _field(topic, format_, style))
     return 0
 
 
@@ -49,6 +54,19 @@ def _rule(topic: str, format_: str, style: Style, examples: bool) -> str:
         if code == rule.code or topic == rule.name:
             data = of_builtin(rule)
             return as_json(data) if format_ == "json" else text(data, style)
+    return ""
+
+
+def _own_rule(topic: str, format_: str, style: Style, examples: bool) -> str:
+    """The page of a rule that the configuration here brings; "" where it brings none of this name."""
+    from podplan.report.rule_text import as_json, of_own, text
+
+    if not OWN_CODE.fullmatch(topic):
+        return ""
+    for policy in own_policies():
+        if topic in (policy.rule.code, policy.rule.name):
+            data = of_own(policy)
+            return as_json(data) if format_ == "json" else text(data, style, examples)
     return ""
 
 

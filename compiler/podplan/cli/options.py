@@ -16,6 +16,7 @@ from podplan.cli.terms import terms_of
 from podplan.config import Config, config_for, config_from
 from podplan.findings import Severity
 from podplan.groups import Options
+from podplan.lint.policy import Policy
 from podplan.lint.terms import default_ruling
 from podplan.pipeline import Settings
 from podplan.requests import RequestError
@@ -121,6 +122,17 @@ def request(paths: Sequence[str], clock: str = "", baseline_is_read: bool = True
         terms=terms,
     )
     return Request(asked, _severity(found["fail-on"].value), found["exclude"].value, found)
+
+
+def own_policies(config: str = "", isolated: bool = False) -> list[Policy]:
+    """The policies that the configuration here brings, an admission policy with several bindings once.
+
+    Raises RequestError.
+    """
+    flags: dict[str, Any] = {"environments": ("all",), "sets": (), "select": ()}
+    asked = request(default_paths(()), "", False, **flags, config=config, isolated=isolated)
+    own = [policy for policy in asked.settings.terms.known if policy.origin is not None]
+    return list({policy.rule.code: policy for policy in own}.values())
 
 
 def _config(paths: Sequence[str], named: str, isolated: bool) -> Config:

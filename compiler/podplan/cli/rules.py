@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
+from podplan.cli.options import own_policies
 from podplan.cli.output import write
 from podplan.kubernetes import DEFAULT_VERSION, versions
 from podplan.lint.catalogue import ours, whole
+from podplan.lint.policy import Policy
 from podplan.requests import RequestError
 from podplan.rules import RULES
+
+OWN = "it is a policy of this repository; only those of podplan are exported"
 
 
 @click.command("rules")
@@ -20,8 +25,10 @@ from podplan.rules import RULES
 @click.option(
     "--k8s-version", default=DEFAULT_VERSION, help="Kubernetes of the cluster that is exported for."
 )
-def command(format_: str, export: str | None, k8s_version: str) -> int:
-    """List every rule, or export those that a cluster can enforce itself.
+@click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
+@click.option("--isolated", is_flag=True, help="No configuration file: without policies of your own.")
+def command(format_: str, export: str | None, k8s_version: str, config: str, isolated: bool) -> int:
+    """List every rule, those of your own policies too, or export those that a cluster can enforce itself.
 
     --export vap writes the policies that are CEL as ValidatingAdmissionPolicy objects with their bindings. A
     * in the list marks them; the JSON says why the others are none.
@@ -38,29 +45,30 @@ def command(format_: str, export: str | None, k8s_version: str) -> int:
             click.echo(f"not exported: {len(lacking)} rules; rules --format json says why", err=True)
         write(emit(export_vap(ours(), k8s_version)))
     elif format_ == "json":
-        write(json.dumps({"format": 1, "rules": _all(k8s_version)}, indent=2, ensure_ascii=False) + "\n")
+        rows = _all(k8s_version, own_policies(config, isolated))
+        write(json.dumps({"format": 1, "rules": rows}, indent=2, ensure_ascii=False) + "\n")
     elif format_ == "md":
         from podplan.report.rule_page import contents
 
         write(contents(whole(), list(RULES.values())))
     else:
-        rows = _all(k8s_version)
-        width = max(len(row["name"]) for row in rows)
-        write("".join(_line(row, width) for row in rows))
+        rows = _all(k8s_version, own_policies(config, isolated))
+        widths = max(9, *(len(row["code"]) for row in rows)), max(len(row["name"]) for row in rows)
+        write("".join(_line(row, *widths) for row in rows))
     return 0
 
 
-def _line(row: dict[str, Any], width: int) -> str:
+def _line(row: dict[str, Any], code: int, name: int) -> str:
     """A rule in one line; * is what --export vap writes."""
     mark = "*" if row["exported"] else " "
-    return f"{row['code']:10}{mark}{row['name']:{width}} {row['severity']:8} {row['summary']}\n"
+    return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}\n"
 
 
-def _all(version: str) -> list[dict[str, Any]]:
+def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:
     """Every rule, policies first, each as a mapping."""
     from podplan.lint.vap_export import reasons
 
-    lacking = reasons(ours(), version)
+    lacking = reasons(ours(), version) | {policy.rule.code: OWN for policy in own}
     policies: list[dict[str, Any]] = [
         {
             "code": policy.rule.code,
@@ -74,8 +82,9 @@ def _all(version: str) -> list[dict[str, Any]]:
             "preview": policy.preview,
             "exported": not lacking[policy.rule.code],
             "notExported": lacking[policy.rule.code] or None,
+            "file": policy.file if policy.origin is not None else None,
         }
-        for policy in ours()
+        for policy in (*ours(), *own)
     ]
     builtin: list[dict[str, Any]] = [
         {
@@ -90,6 +99,7 @@ def _all(version: str) -> list[dict[str, Any]]:
             "preview": False,
             "exported": False,
             "notExported": "it is about the form of files, which the schemas of the API server check",
+            "file": None,
         }
         for rule in RULES.values()
     ]

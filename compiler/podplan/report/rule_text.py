@@ -8,6 +8,7 @@ from typing import Any
 
 from podplan.emit import emit_document
 from podplan.findings import Severity
+from podplan.lint.policy import Policy
 from podplan.lint.selection import UNSILENCED
 from podplan.report.rule_page import looks_at
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
@@ -51,6 +52,21 @@ def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "links": list(data.get("links", ())),
         "configure": _configure(data["id"]),
+    }
+
+
+def of_own(policy: Policy) -> dict[str, Any]:
+    """What there is to say of a policy of an organisation: its file, or what an admission policy has."""
+    data = policy.origin.data if policy.origin is not None else {}
+    if "why" in data:
+        return of_policy(data)
+    return {
+        **of_builtin(policy.rule),
+        "looksAt": looks_at({"level": policy.scope.level}),
+        "kinds": sorted(policy.scope.kinds),
+        "preset": policy.preset,
+        "preview": policy.preview,
+        "why": f"it is a ValidatingAdmissionPolicy in {policy.file}",
     }
 
 
