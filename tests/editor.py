@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import queue
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 TIMEOUT = 60
 
@@ -32,19 +32,22 @@ class Editor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONWARNINGS": "error"},
         )
         self.notes: list[Message] = []
         self._came: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._ids = 0
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def __enter__(self) -> Editor:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.wait(TIMEOUT)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream is not None
+            with suppress(BrokenPipeError):
+                stream.close()
 
     def _listen(self) -> None:
         stream = self.process.stdout

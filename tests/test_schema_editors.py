@@ -17,7 +17,7 @@ from podplan.source import read
 from tests.command import podplan
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-ODD = (None, "", "auto", "${{ params.x }}", 0, -1, 1.5, True, [], {}, ["a"], {"a": 1})
+ODD: tuple[Any, ...] = (None, "", "auto", "${{ params.x }}", 0, -1, 1.5, True, [], {}, ["a"], {"a": 1})
 
 
 def documents(kind: str) -> Iterator[Any]:
@@ -52,14 +52,14 @@ def test_both_forms_say_the_same(kind: str) -> None:
 
 
 def test_choices_take_the_place_of_conditions() -> None:
-    plain = {
+    plain: dict[str, Any] = {
         "$defs": {"deferred": {"type": "string", "pattern": "^x", "description": "An expression."}},
         "properties": {"a": {"if": {"$ref": "#/$defs/deferred"}, "else": {"enum": ["b"]}}},
     }
     changed = with_choices(plain)
     assert changed["properties"]["a"] == {"anyOf": [{"enum": ["b"]}, {"$ref": "#/$defs/deferred"}]}
     assert "description" not in changed["$defs"]["deferred"]
-    assert "description" in plain["$defs"]["deferred"]  # type: ignore[operator]
+    assert "description" in plain["$defs"]["deferred"]
 
 
 def test_init_writes_what_schema_show_prints_for_editors(tmp_path: Path) -> None:

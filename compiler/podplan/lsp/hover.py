@@ -50,7 +50,7 @@ def whole_schema(kind: str, k8s_version: str) -> dict[str, Any]:
 def text(spot: Spot, workspace: Workspace) -> str | None:
     """The hover text as Markdown, None where there is nothing to say."""
     path = spot.path
-    if path is None:
+    if not path:
         return None
     said = list(_meaning(spot, path, workspace.asked(spot.document.path).settings.k8s_version))
     with suppress(RequestError, BoundExceeded, OutsideRoot):  # the diagnostics say so

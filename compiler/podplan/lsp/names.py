@@ -65,11 +65,9 @@ def inventory_names(part: str, spot: Spot, workspace: Workspace) -> dict[str, An
 
 
 def chain(spot: Spot, workspace: Workspace) -> Iterator[Doc]:
-    """The document itself if it parses, and the bases that it extends, nearest first."""
-    if spot.item is None:
-        return
+    """The document itself, or what is seen of it if it does not parse, and its bases, nearest first."""
     reader = workspace.reader(spot.document.path)
-    waiting = [spot.item.doc]
+    waiting = [spot.item.doc if spot.item is not None else _seen(spot)]
     seen: set[tuple[str, int]] = set()
     while waiting and len(seen) < MAX_BASES:
         doc = waiting.pop(0)
@@ -80,6 +78,12 @@ def chain(spot: Spot, workspace: Workspace) -> Iterator[Doc]:
         for reference in _strings(value_at(doc.data, ("spec", "extends"))):
             base = reader.load(reference, doc)
             waiting += [] if isinstance(base, Problem) else [base]
+
+
+def _seen(spot: Spot) -> Doc:
+    """A document that does not parse, with nothing but its bases."""
+    listed = [text for path, text in spot.outline.values.items() if path[:2] == ("spec", "extends")]
+    return Doc(spot.document.path, {"spec": {"extends": listed}})
 
 
 def _strings(listed: Any) -> list[str]:

@@ -55,6 +55,8 @@ def serve(stdin: BinaryIO, stdout: BinaryIO, asked: Callable[[str], Asked]) -> i
                 if isinstance(message, dict) and message.get("method") == "$/cancelRequest":
                     server.cancel(message)
                 waiting.put(message)
+                if isinstance(message, dict) and message.get("method") == "exit":
+                    break  # a thread that waits for bytes that never come would hold up the end
         finally:
             waiting.put(None)
 
