@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from podplan.cli.reporting import FORMATS
-from tests.golden import podplan
+from tests.golden import FIXTURES, podplan
 
 SECRET = """\
 apiVersion: v1
@@ -58,6 +59,14 @@ def test_no_report_shows_a_secret_nor_what_a_fix_makes_of_it(format_: str) -> No
     assert "SCHEMA002" in said.out
     assert "7117" not in said.out + said.err
     assert "hunter2" not in said.out + said.err
+
+
+def test_sarif_names_an_object_once_that_is_written_as_it_is(folder: Path) -> None:
+    pod = folder / "pod.yaml"
+    pod.write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {container: []}\n")
+    report = json.loads(podplan("check", "--format", "sarif", "pod.yaml").out)
+    jsonschema.validate(report, json.loads((FIXTURES / "reports" / "sarif-2.1.0.schema.json").read_text()))
+    assert report["runs"][0]["results"]
 
 
 @pytest.mark.usefixtures("folder")

@@ -16,8 +16,9 @@ ADDED, REMOVED, HUNK = "32", "31", "36"
 
 
 def diff(repaired: Repaired, style: Style = PLAIN) -> str:
-    """A unified diff of all files that would change."""
-    return difference(repaired.before, repaired.texts, style)
+    """A unified diff of all files that would change and may be shown; secrets in it are stars."""
+    before = {file: texts[0] for file, texts in repaired.shown.items()}
+    return difference(before, {file: texts[1] for file, texts in repaired.shown.items()}, style)
 
 
 def difference(before: Mapping[str, str], after: Mapping[str, str], style: Style = PLAIN) -> str:

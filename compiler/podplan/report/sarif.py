@@ -142,7 +142,7 @@ def _region(where: Location | Edit) -> dict[str, int]:
 
 
 def _logical(found: Finding) -> dict[str, Any]:
-    """The objects that a finding is about: the one that is written, and the one that it becomes."""
+    """The objects that a finding is about, each once: what is written, and what it becomes."""
     named: list[str] = []
     if found.object is not None:
         parts = (found.object["kind"], found.object["namespace"], found.object["name"])
@@ -151,4 +151,6 @@ def _logical(found: Finding) -> dict[str, Any]:
         named.append(f"{found.lowered.kind}/{found.lowered.name}{pointer(found.lowered.path)}")
     if not named:
         return {}
-    return {"logicalLocations": [{"fullyQualifiedName": name, "kind": "object"} for name in named]}
+    return {
+        "logicalLocations": [{"fullyQualifiedName": name, "kind": "object"} for name in dict.fromkeys(named)]
+    }
