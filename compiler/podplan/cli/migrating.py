@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,8 +14,7 @@ from podplan.cli.output import replace_text, write
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.migrating import Migrated, migrated, migrates
 from podplan.migrating.checked import worse
-from podplan.migrating.proof import Proof, proofs
-from podplan.pipeline import Settings
+from podplan.migrating.proof import proofs
 from podplan.reading import Unread, sources
 from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
@@ -61,11 +60,12 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
     texts = {file: what.text for file, what in found.items() if what.done}
     withheld = worse(paths, wanted.settings, wanted.exclude, texts) if texts else {}
     kept = {file: text for file, text in texts.items() if file not in withheld}
-    report = "".join(
-        told(file, what, _proven(before[file], what, wanted.settings, texts), withheld.get(file, ""))
-        for file, what in found.items()
-        if what.done or what.refused
-    )
+    report = ""
+    for file, what in found.items():
+        after = read(what.text.encode(), file)
+        proven = proofs(before[file], after, wanted.settings, texts) if texts else []
+        if what.done or what.refused or proven:
+            report += told(file, what, proven, withheld.get(file, ""))
     if diff:
         shown = {file: text for file, text in kept.items() if not before[file].holds_secret}
         write(difference({file: before[file].text for file in shown}, shown, style_of(color, os.environ)))
@@ -79,7 +79,3 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
     click.echo(counted, err=True)
     unfinished = broken or withheld or any(what.refused for what in found.values())
     return FINDINGS if unfinished or (kept and (check or diff)) else CLEAN
-
-
-def _proven(source: Source, what: Migrated, settings: Settings, texts: Mapping[str, str]) -> list[Proof]:
-    return proofs(source, read(what.text.encode(), source.file), settings, texts) if what.done else []

@@ -7,17 +7,15 @@ to; nothing is returned that was not read again and compared.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 
-from podplan.formatting.comments import commented
+from podplan.formatting.comments import commented, said
 from podplan.formatting.extents import Extent, extents
 from podplan.formatting.order import ordered
 from podplan.formatting.printing import lines_of
 from podplan.provenance import Doc
 from podplan.reading.documents import classified, items
 from podplan.source import Source, read
-from podplan.source.comments import comments
 from podplan.source.places import LINE_BREAK
 from podplan.source.tree import Tree
 
@@ -81,13 +79,9 @@ def _demand_equal(before: Source, after: Source) -> None:
         raise Unequal(f"{before.file}: its data would change")
     if after.faults:
         raise Unequal(f"{before.file}: it could not be read again: {after.faults[0].message}")
-    if _said(before) != _said(after):
+    if said(before) != said(after):
         raise Unequal(f"{before.file}: its comments would change")
 
 
 def _canonical(data: object) -> str:
     return json.dumps(data, sort_keys=True)
-
-
-def _said(source: Source) -> Counter[str]:
-    return Counter(comment.text for comment in comments(source.text, source.documents))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from typing import NamedTuple
 
-from podplan.source import scalars
-from podplan.source.comments import Comment, comments_beside
+from podplan.source import Source, scalars
+from podplan.source.comments import Comment, comments, comments_beside
 from podplan.source.tree import Leaf, Tree, scalar_extents
 
 _BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)[ \t]*\Z")
@@ -183,3 +184,8 @@ def _marked(tree: Tree, way: Way, marks: Marks) -> Tree:
         opening = above[:cut]
         entries = (entries[0]._replace(above=above[cut:]), *entries[1:])
     return tree._replace(entries=entries, opening=opening, closing=tuple(marks.closing.get(way, ())))
+
+
+def said(source: Source) -> Counter[str]:
+    """The comments of a file, and how often it has each."""
+    return Counter(comment.text for comment in comments(source.text, source.documents))

@@ -91,38 +91,30 @@ def _first_list(tree: Tree) -> bool | None:
 def _spliced(text: str, old: Tree, new: Tree, start: int, end: int, form: Form, line_break: str) -> str:
     """The entries of a block, from behind its head to the end of what belongs to it."""
     starts = [_start(text, leaf, start) for leaf in old.entries]
-    ends = [*starts[1:], end]
-    extents = {
-        id(leaf): extent for leaf, extent in zip(old.entries, zip(starts, ends, strict=True), strict=True)
-    }
-    before = {leaf.start: leaf for leaf in old.entries}
-    parts = [text[start : starts[0]]]
-    in_line = starts[0] == old.entries[0].start and bool(
-        text[_line_start(text, starts[0]) : starts[0]].strip()
-    )
-    for index, leaf in enumerate(new.entries):
-        was = before.get(leaf.start)
-        if id(leaf) in extents:
-            first, last = extents[id(leaf)]
+    extents = list(zip(starts, [*starts[1:], end], strict=True))
+    indent = " " * old.column
+    in_line = bool(text[_line_start(text, starts[0]) : starts[0]].strip())  # behind a dash
+    done = text[start : starts[0]]
+    for number, leaf in enumerate(new.entries):
+        index = next((i for i, was in enumerate(old.entries) if was.start == leaf.start), -1)
+        was, (first, last) = old.entries[index], extents[index]
+        indented = not (in_line and index == 0)
+        if index >= 0 and was is leaf:
             piece = text[first:last]
-            # The first entry behind a dash has its indent only there.
-            piece = " " * old.column + piece if in_line and index and first == starts[0] else piece
-        elif was is not None and leaf._replace(value=was.value) == was and _is_block(was.value, leaf.value):
-            first, last = extents[id(was)]
+        elif index >= 0 and leaf._replace(value=was.value) == was and _is_block(was.value, leaf.value):
             child = _start(text, was.value.entries[0], _head_end(was))
             piece = text[first:child] + _spliced(text, was.value, leaf.value, child, last, form, line_break)
         else:
-            printed = entry_lines(leaf, text, form, " " * old.column)
-            piece = line_break.join(printed) + line_break
-        if in_line and not index and not piece.startswith(text[starts[0] : starts[0] + 1]):
-            piece = piece[old.column :]
-        parts.append(piece)
-    return "".join(_ended(part, line_break) for part in parts)
-
-
-def _ended(part: str, line_break: str) -> str:
-    """A piece with the line break that the last line of a file may lack."""
-    return part if not part or part.endswith(("\n", "\r", " ", "-")) else part + line_break
+            piece = line_break.join(entry_lines(leaf, text, form, indent)) + line_break
+            indented = True
+        if indented and in_line and not number:
+            piece = piece.removeprefix(indent)
+        elif not indented and number:
+            piece = indent + piece
+        if number and not done.endswith(("\n", "\r")):
+            done += line_break
+        done += piece
+    return done
 
 
 def _is_block(*trees: Tree) -> bool:

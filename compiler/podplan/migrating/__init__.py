@@ -5,13 +5,14 @@ Steps are made one after the other, each in the text that the one before left; c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from podplan.findings import Change, Path
 from podplan.fixing.apply import applied
 from podplan.fixing.edits import Refused
-from podplan.formatting.comments import commented
+from podplan.formatting.comments import commented, said
 from podplan.formatting.extents import extents
 from podplan.formatting.rewriting import changed, rewritten
 from podplan.migrating.dialect import in_new_dialect, is_old
@@ -76,13 +77,19 @@ def migrated(source: Source) -> Migrated:
 
 def _first(source: Source, refused: dict[tuple[int, Path, str], Step]) -> tuple[_Wanted, str] | None:
     """The first thing that can be done, and the text after it; None where nothing is left."""
-    for wanted in _all(source):
+    # What changes in place comes first, so that lines are told as they were.
+    for wanted in sorted(_all(source), key=lambda one: one.old is None or one.old.change is None):
         key = (wanted.document.index, wanted.path, wanted.says)
         if key in refused:
             continue
         try:
             text = _made(wanted)
-            if not read(text.encode(), source.file).faults and text != source.text:
+            after = read(text.encode(), source.file)
+            lost = said(source) - said(after)
+            if wanted.says == OF_PROFILE and lost:
+                gone = f"{', '.join(lost)} goes with it"
+                wanted, lost = wanted._replace(why=f"{wanted.why}; {gone}"), Counter()
+            if text != source.text and not after.faults and not lost and not said(after) - said(source):
                 return wanted, text
             refused[key] = Step(_line(wanted), wanted.says, "the text around it does not allow it")
         except Refused as error:
@@ -111,7 +118,8 @@ def _of_cr(document: Document, top: Path, cr: Any) -> Iterator[_Wanted]:
     for old in old_spellings(cr, top):
         yield _Wanted(document, old.path, old.says, old.why, old)
     if is_old(cr):
-        yield _Wanted(document, (*top, "spec"), NEW_DIALECT, "", data=cr["spec"])
+        first = next(name for name in cr["spec"] if name in ("launcher", "worker"))
+        yield _Wanted(document, (*top, "spec", first), NEW_DIALECT, "", data=cr["spec"])
 
 
 def _of_profile(document: Document) -> Iterator[_Wanted]:
@@ -145,6 +153,6 @@ def _made(wanted: _Wanted) -> str:
 
 def _in_new_dialect(tree: Tree, wanted: _Wanted) -> Tree:
     try:
-        return changed(tree, wanted.path, lambda spec: in_new_dialect(spec, wanted.data))
+        return changed(tree, wanted.path[:-1], lambda spec: in_new_dialect(spec, wanted.data))
     except LookupError:
         raise Refused("it comes through an alias or a merge key") from None

@@ -46,10 +46,14 @@ class Proof(NamedTuple):
 
 
 def proofs(before: Source, after: Source, settings: Settings, instead: Mapping[str, str]) -> list[Proof]:
-    """A proof for each CR of a file with its old and its new text; ``instead`` has all new texts."""
+    """A proof for each CR of a file that changes with its text; ``instead`` has the new texts of all."""
     old, new = _plans(before, settings, Reader()), _plans(after, settings, Reader(instead=instead))
-    names = [name for name in new if name in old]
+    names = [name for name in new if name in old and _cr(old[name]) != _cr(new[name])]
     return [_proof(name, old[name], new[name]) for name in names]
+
+
+def _cr(plan: Plan) -> Any:
+    return plan.cr.data if plan.cr is not None else None
 
 
 def _plans(source: Source, settings: Settings, reader: Reader) -> dict[tuple[int, str], Plan]:

@@ -88,8 +88,8 @@ def moved(tree: Tree, old: Old) -> Tree:
         for step in reversed(old.to[common:-1]):
             new = field(str(step), Tree("map", -1, -1, entries=(new,)))
         return changed(tree, old.path[:-1], lambda below: _replaced(below, old.path[-1], new))
-    tree = _without(tree, old.path)
-    return _with(tree, old.to, new)
+    tree, comments = without(tree, old.path)
+    return _with(tree, old.to, new._replace(above=(*comments, *new.above)))
 
 
 def _at(tree: Tree, path: Path) -> Leaf:
@@ -103,15 +103,17 @@ def _replaced(tree: Tree, name: str | int, new: Leaf) -> Tree:
     return tree._replace(entries=(*tree.entries[:index], new, *tree.entries[index + 1 :]))
 
 
-def _without(tree: Tree, path: Path) -> Tree:
-    """``tree`` without an entry, and without the map that held nothing else."""
+def without(tree: Tree, path: Path) -> tuple[Tree, tuple[str, ...]]:
+    """``tree`` without an entry, and the map that held nothing else; and the comments of that map."""
     parent = path[:-1]
-    held = _at(tree, parent).value
-    if len(held.entries) == 1 and isinstance(parent[-1], str):
-        return _without(tree, parent)
-    index = position(held, path[-1])
-    kept = (*held.entries[:index], *held.entries[index + 1 :])
-    return changed(tree, parent, lambda below: below._replace(entries=kept))
+    held = _at(tree, parent)
+    if len(held.value.entries) == 1 and isinstance(parent[-1], str):
+        tree, comments = without(tree, parent)
+        own = (*held.above, held.beside, *held.value.opening, *held.value.closing, *held.below)
+        return tree, (*comments, *(line for line in own if line))
+    index = position(held.value, path[-1])
+    kept = (*held.value.entries[:index], *held.value.entries[index + 1 :])
+    return changed(tree, parent, lambda below: below._replace(entries=kept)), ()
 
 
 def _with(tree: Tree, path: Path, new: Leaf) -> Tree:

@@ -21,8 +21,7 @@ def told(file: str, what: Migrated, proven: Sequence[Proof], withheld: str) -> s
     lines = [f"{file}:"]
     lines += [f"  line {step.line}: {step.says}{f' ({step.why})' if step.why else ''}" for step in what.done]
     lines += [f"  line {step.line}: not done: {step.says}: {step.why}" for step in what.refused]
-    if what.done:
-        lines += [line for proof in proven for line in _proof(proof, [step.says for step in what.done])]
+    lines += [line for proof in proven for line in _proof(proof, [step.says for step in what.done])]
     if withheld:
         lines.append(f"  nothing is written: {withheld}")
     return "".join(f"{visible(line)}\n" for line in lines)
@@ -34,7 +33,8 @@ def _proof(proof: Proof, steps: Sequence[str]) -> Iterator[str]:
         before = "lowered before, and does not now" if proof.was_lowered else "is not lowered, as before"
         yield f"  {job} {before}: {proof.reason}"
         return
-    made = f"{sum(proof.objects.values())} objects: {_counted(proof.objects)}"
+    total = sum(proof.objects.values())
+    made = f"{total} object{'' if total == 1 else 's'}: {_counted(proof.objects)}"
     if not proof.was_lowered:
         yield f"  {job} could not be lowered before, and lowers to {made}"
         return
@@ -47,7 +47,8 @@ def _proof(proof: Proof, steps: Sequence[str]) -> Iterator[str]:
     more = len(proof.differences) - MOST
     if more > 0:
         yield f"    and {more} more"
-    yield f"    because of: {', '.join(dict.fromkeys(steps))}"
+    if steps:
+        yield f"    because of: {'; '.join(dict.fromkeys(steps))}"
 
 
 def _counted(objects: Mapping[str, int]) -> str:
@@ -77,6 +78,7 @@ def _words(before: list[Any], after: list[Any]) -> str:
     last = 0
     while last < min(len(before), len(after)) - first and before[-1 - last] == after[-1 - last]:
         last += 1
+    first = max(first - 1, 0)  # the option before a value tells what it is
     left, right = before[first : len(before) - last], after[first : len(after) - last]
     return f"{_value(left)} → {_value(right)}"
 

@@ -1,0 +1,120 @@
+"""podplan migrate: what it writes and says of each case, that it is done then, and what it leaves alone."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from podplan.migrating import migrated
+from podplan.migrating.checked import worse
+from podplan.migrating.dialect import is_old
+from podplan.pipeline import Settings
+from podplan.source import read
+from podplan.source.comments import comments
+from tests.command import BAD_JOB, JOB, podplan
+
+CASES = sorted((Path(__file__).parents[1] / "fixtures" / "migrate").iterdir())
+DROPPED = {"profile-dialect-with-pod": Counter({"# for now": 1})}
+
+
+def texts(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_golden(case: Path, tmp_path: Path) -> None:
+    shutil.copytree(case / "before", tmp_path / "jobs")
+    run = podplan("migrate", "--isolated", ".", cwd=tmp_path / "jobs")
+    assert f"{run.out}{run.err}exit {run.code}\n" == (case / "said.txt").read_text()
+    assert texts(tmp_path / "jobs") == texts(case / "after")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_nothing_is_left_to_do(case: Path) -> None:
+    for path in (case / "after").iterdir():
+        source = read(path.read_bytes(), path.name)
+        assert migrated(source).done == ()
+        assert migrated(source).text == source.text
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_comments_stay(case: Path) -> None:
+    lost: Counter[str] = Counter()
+    for path in (case / "before").iterdir():
+        before, after = (
+            Counter(one.text for one in comments(source.text, source.documents))
+            for source in (read(path.read_bytes(), ""), read((case / "after" / path.name).read_bytes(), ""))
+        )
+        assert not after - before
+        lost += before - after
+    assert lost == DROPPED.get(case.name, Counter())
+
+
+@pytest.mark.parametrize("flag", ["--check", "--diff"])
+def test_only_told(flag: str, tmp_path: Path) -> None:
+    shutil.copytree(CASES[0] / "before", tmp_path / "jobs")
+    run = podplan("migrate", flag, ".", cwd=tmp_path / "jobs")
+    assert run.code == 1
+    assert "1 file would be migrated" in run.err
+    assert texts(tmp_path / "jobs") == texts(CASES[0] / "before")
+    assert ("+++ job.yaml" in run.out) == (flag == "--diff")
+
+
+def test_what_is_up_to_date(folder: Path) -> None:
+    run = podplan("migrate", folder)
+    assert (run.code, run.out, run.err) == (0, "", "1 file up to date\n")
+
+
+def test_no_job_here(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: b\n")
+    assert podplan("migrate", tmp_path).code == 3
+
+
+def test_standard_input_is_refused() -> None:
+    assert podplan("migrate", "-").code == 2
+
+
+def test_a_broken_file_is_left_alone(tmp_path: Path) -> None:
+    text = JOB + "  a: [\n"
+    (tmp_path / "a.yaml").write_text(text)
+    run = podplan("migrate", tmp_path)
+    assert run.code == 1
+    assert "YAML001" in run.err
+    assert (tmp_path / "a.yaml").read_text() == text
+
+
+def test_a_file_that_would_check_worse(folder: Path) -> None:
+    path = str(folder / "job.yaml")
+    found = worse([path], Settings(), (), {path: BAD_JOB})
+    assert list(found) == [path]
+    assert found[path].startswith("it would bring SCHEMA")
+    assert worse([path], Settings(), (), {path: JOB + "# a comment\n"}) == {}
+
+
+def test_more_errors_are_not_worse_where_the_form_is_mended(folder: Path) -> None:
+    path = folder / "job.yaml"
+    path.write_text(BAD_JOB)
+    assert worse([str(path)], Settings(), (), {str(path): JOB.replace("replicas: 3", "replicas: 0")}) == {}
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("{launcher: {image: a, command: [b]}}", "launcher.command has no place"),
+        ("{worker: {replicas: 1, shm: 1}}", "worker.shm has no place"),
+        ("{worker: &a {replicas: 1}}", "has an anchor"),
+        ("{worker: {replicas: 1}, replicaSpecs: []}", "replicaSpecs of the other dialect"),
+    ],
+)
+def test_a_dialect_that_stays(spec: str, why: str) -> None:
+    text = f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: ColossalAIJob\nspec: {spec}\n"
+    found = migrated(read(text.encode(), ""))
+    assert found.text == text
+    assert why in found.refused[0].why
+
+
+def test_only_one_kind_has_dialects() -> None:
+    assert not is_old({"kind": "DeepSpeedJob", "spec": {"worker": {}}})
