@@ -1,0 +1,40 @@
+"""What docs/editors.md tells people to write can be read, and what it promises is what the server says."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+from podplan import schema
+from podplan.source import read
+from tests.command import podplan
+
+TEXT = (Path(__file__).parent.parent / "docs" / "editors.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def test_settings_can_be_read() -> None:
+    server, schemas = (json.loads(block) for block in blocks("json"))
+    assert [server["glspc.server.command"], *server["glspc.server.commandArguments"]] == ["podplan", "lsp"]
+    assert all(Path(file).stem in schema.names() for file in schemas["yaml.schemas"])
+    [helix] = (tomllib.loads(block) for block in blocks("toml"))
+    assert helix["language-server"]["podplan"]["args"] == ["lsp"]
+    [profile] = blocks("yaml")
+    assert not read(profile.encode(), "a.yaml").faults
+    assert all(block.count("{") == block.count("}") for block in blocks("lua"))
+    assert [re.findall(r'"podplan", "lsp"', block) for block in blocks("lua")] == [['"podplan", "lsp"']] * 2
+
+
+def test_commands_and_flags_are_there() -> None:
+    usage = podplan("lsp", "--help").out
+    assert all(flag in usage for flag in ("--config", "--isolated", "--inventory"))
+    for line in blocks("console")[0].splitlines()[1:]:
+        command, _, file = line.partition(" > ")
+        done = podplan(*command.split()[1:])
+        assert done.code == 0
+        assert json.loads(done.out)["title"] == Path(file).stem
