@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies fields settings goldens wheel-test corpus conformance clean
+.PHONY: help setup demo test lint policies fields settings goldens wheel-test corpus conformance integration clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -66,6 +66,17 @@ $(IMAGE)/.installed: pyproject.toml
 
 conformance: $(STAMP) $(IMAGE)/.installed ## run lowered Pods for real, as root; ARGS=--short for a few, --write for the page
 	$(BIN)/python -m tests.conformance --python $(IMAGE)/bin/python --require $(ARGS)
+
+INTEGRATION := build/integration
+# The one other program that reads our reports and says what it thinks of them; 43 MB, and no runtime is needed.
+$(INTEGRATION)/.installed: Makefile
+	@command -v npm >/dev/null || { echo "make integration needs npm (Debian: apt-get install npm)" >&2; exit 1; }
+	mkdir -p $(INTEGRATION)
+	npm install --prefix $(INTEGRATION) --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @microsoft/sarif-multitool-linux@5
+	@touch $@
+
+integration: $(STAMP) $(INTEGRATION)/.installed ## have Microsoft's validator read our SARIF; needs npm
+	$(BIN)/python -m tests.integration $(INTEGRATION)
 
 clean:            ## remove what the other targets made
 	rm -rf $(VENV) $(IMAGE) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

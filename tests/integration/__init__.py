@@ -1,0 +1,1 @@
+"""Reports read by the programs that they are made for: `make integration` installs them from npm."""

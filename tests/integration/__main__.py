@@ -1,0 +1,116 @@
+"""Microsoft's SARIF multitool validates our reports: of hostile findings, and of runs over fixtures/findings.
+
+python -m tests.integration FOLDER, where npm has installed @microsoft/sarif-multitool-linux. Its exit code
+says nothing, so what it found is read from the report that it writes (gitops-integrations §6).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+from podplan.cli.reporting import rendered
+from tests.findings import CLEAN, RESULT
+from tests.golden import FIXTURES, mistake_cases, podplan
+
+TOOL = "node_modules/@microsoft/sarif-multitool-linux/Sarif.Multitool"
+# What it says of every tool that has no page of its own in the web; podplan has none.
+NOT_OURS = {"SARIF2005"}
+# A report with a mistake: that the tool finds it shows that it looks.
+BROKEN, MISTAKE = "broken", "SARIF1002"
+
+
+def main(folder: Path) -> int:
+    """0 where nothing is wrong with the reports; what is wrong is printed."""
+    tool = folder.absolute() / TOOL
+    if not tool.is_file():
+        print(f"{tool} is not there: make integration installs it", file=sys.stderr)
+        return 2
+    tool.chmod(tool.stat().st_mode | stat.S_IXUSR)
+    reports = folder / "sarif"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    names = sorted(_write(reports))
+    wrong = list(_wrong(tool, reports, names))
+    for line in wrong:
+        print(line, file=sys.stderr)
+    print(f"{len(names)} SARIF reports, {len(wrong)} errors and warnings of the multitool")
+    return 1 if wrong or not names else 0
+
+
+def _write(reports: Path) -> Iterator[str]:
+    """The reports, each in a file; their names."""
+    for name, result in (("hostile", RESULT), ("clean", CLEAN)):
+        yield _written(reports, name, rendered(result, "sarif"))
+    for case in _cases():
+        repository = reports / "repositories" / case.name
+        shutil.copytree(case, repository)
+        (repository / ".git").mkdir()
+        with chdir(repository):
+            said = podplan("check", "--preset", "audit", "--preview", "--format", "sarif", ".")
+        if said.code not in (0, 1):
+            raise SystemExit(f"{case}: {said.err}")
+        yield _written(reports, case.name, said.out)
+    broken = rendered(RESULT, "sarif").replace("clusters/prod%201.yaml", "clusters/prod 1.yaml")
+    _written(reports, BROKEN, broken)
+
+
+def _cases() -> list[Path]:
+    """The folders with findings, each a repository of its own."""
+    folders = sorted((FIXTURES / "findings").iterdir())
+    return [*mistake_cases(), *(one for one in folders if one.is_dir() and one.name != "policies")]
+
+
+def _written(reports: Path, name: str, text: str) -> str:
+    (reports / f"{name}.sarif").write_text(text, encoding="utf-8")
+    return f"{name}.sarif"
+
+
+def _wrong(tool: Path, reports: Path, names: list[str]) -> Iterator[str]:
+    """What the tool has against the reports, a line each."""
+    asked = [*names, f"{BROKEN}.sarif", "--rule-kind", "Sarif;Ghas", "--level", "Error;Warning"]
+    done = subprocess.run(
+        [tool, "validate", *asked, "--output", "verdict.json", "--log", "ForceOverwrite"],
+        cwd=reports,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},
+    )
+    said = f"{done.stdout[-2_000:]}{done.stderr[-2_000:]}"
+    verdict = reports / "verdict.json"
+    if not verdict.is_file() or f"{len(names) + 1} files scanned" not in said:
+        yield f"the multitool has not looked at all {len(names) + 1} reports: {said}"
+        return
+    run = json.loads(verdict.read_text(encoding="utf-8-sig"))["runs"][0]
+    for invocation in run.get("invocations", ()):
+        yield from (
+            str(told["message"]["text"]) for told in invocation.get("toolConfigurationNotifications", ())
+        )
+    found = [(_file(result), result) for result in run["results"] if result["ruleId"] not in NOT_OURS]
+    if not any(file == BROKEN and result["ruleId"] == MISTAKE for file, result in found):
+        yield f"the multitool does not find the mistake in {BROKEN}.sarif"
+    yield from (_told(result) for file, result in found if file != BROKEN)
+
+
+def _file(result: dict[str, Any]) -> str:
+    uri: str = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    return Path(uri).stem
+
+
+def _told(result: dict[str, Any]) -> str:
+    region = result["locations"][0]["physicalLocation"].get("region", {})
+    said = result["message"].get("text") or " ".join(result["message"].get("arguments", ()))
+    return f"{_file(result)}.sarif:{region.get('startLine', 1)}: {result['ruleId']} {said}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
