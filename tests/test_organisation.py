@@ -223,3 +223,27 @@ def test_own_policies_are_listed_and_explained(folder: Path) -> None:
     assert "a job without a team is charged to everybody" in podplan("explain", "ORG001", cwd=folder).out
     assert "rules/gpus.yaml" in podplan("explain", "VAP:gpu-bound", cwd=folder).out
     assert 'no rule "ORG002"' in podplan("explain", "ORG002", cwd=folder).err
+
+
+@pytest.mark.parametrize(
+    ("level", "config", "severity"),
+    [
+        ("privileged", "", "info"),
+        ("privileged", 'pss = "baseline"', "error"),
+        ("privileged", 'severity = {SEC002 = "warning"}', "warning"),
+        ("baseline", "", "error"),
+        ("null", "", "error"),
+    ],
+)
+def test_a_privileged_namespace_refuses_nothing(folder: Path, level: str, config: str, severity: str) -> None:
+    inventory = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: a}\n"
+    (folder / "inventory.yaml").write_text(
+        f"{inventory}spec: {{namespaces: {{nlp: {{podSecurity: {level}}}}}}}\n"
+    )
+    job = JOB.replace("{name: gpt}", "{name: gpt, namespace: nlp}")
+    (folder / "job.yaml").write_text(job + "          securityContext: {privileged: true}\n")
+    (folder / "podplan.toml").write_text(f"{config}\n")
+    said = podplan(
+        "check", "--format", "concise", "--inventory", "inventory.yaml", "job.yaml", cwd=folder
+    ).out
+    assert f": {severity} SEC002 " in said

@@ -340,3 +340,12 @@ def test_an_admission_policy_without_examples_is_told_where_tests_are_required(a
     run = podplan("test", "--require-tests", "--coverage", cwd=admission)
     assert "VAP:no-host-network: the policy has no bad and no good example" in run.out
     assert "policy VAP:no-host-network (rules/no-host-network.yaml): no example" in run.out
+
+
+def test_a_note_about_an_admission_policy_is_no_failure(folder: Path) -> None:
+    (folder / "rules" / "no-host-network.test.yaml").write_text(VAP_TEST)
+    audited = "  auditAnnotations: [{key: a, valueExpression: object.metadata.name}]\n  validations:\n"
+    assert "  validations:\n" in VAP
+    (folder / "rules" / "no-host-network.yaml").write_text(VAP.replace("  validations:\n", audited))
+    assert "POLICY003" not in podplan("test", "rules", cwd=folder).out
+    assert podplan("test", "rules", cwd=folder).code == 0

@@ -77,6 +77,7 @@ def terms_of(
         _baseline(found["baseline"]) if heed and baseline_is_read else None,
         brought.problems if brought is not None else (),
         brought.texts if brought is not None else {},
+        found["pss"].value,
     )
 
 

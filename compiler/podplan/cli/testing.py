@@ -12,10 +12,12 @@ from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, request
 from podplan.cli.output import replace_file, write
+from podplan.findings import Severity
 from podplan.lint.policy import Policy
 from podplan.reading import Reader
 from podplan.reading.files import expand
 from podplan.requests import RequestError
+from podplan.rules import RULES
 from podplan.testing import Failure, Outcome, Tested, together
 
 
@@ -67,7 +69,9 @@ def command(
 def _examples(paths: Sequence[str], asked: Request) -> Outcome:
     terms = asked.settings.terms
     own = [one for one in terms.known if one.origin is not None]
-    faults = [(doc, problem) for doc, problem in terms.policy_faults if _is_below(doc.name, paths)]
+    # A note, such as of auditAnnotations, is for podplan check; it fails no test.
+    wrong = [one for one in terms.policy_faults if RULES[one[1].rule].severity is not Severity.INFO]
+    faults = [(doc, problem) for doc, problem in wrong if _is_below(doc.name, paths)]
     own = [one for one in own if any(_is_below(file, paths) for file in _files(one))]
     if not own and not faults:
         return Outcome()

@@ -17,6 +17,7 @@ PRESETS = ("default", "strict", "audit")
 # What breaks these was not read or not evaluated, so that nothing else was found; they cannot be turned off.
 UNSILENCED = frozenset({"YAML001", "YAML003", "YAML009", "POLICY001"})
 STANDARDS = ("baseline", "restricted")
+PRIVILEGED = "privileged"
 
 
 class Selection(NamedTuple):
@@ -100,12 +101,22 @@ def raised(policies: Iterable[Policy], standard: str) -> tuple[Policy, ...]:
     )
 
 
+def eased(policies: Iterable[Policy]) -> tuple[Policy, ...]:
+    """The policies for a privileged namespace: it refuses nothing, so what baseline forbids is an info."""
+    return tuple(
+        policy._replace(rule=policy.rule._replace(severity=Severity.INFO))
+        if policy.body == "pod-security" and policy.origin is None
+        else policy
+        for policy in policies
+    )
+
+
 def enforced(job: Job) -> str:
-    """The Pod Security Standard that the namespace of a job enforces by the inventory; "" for none."""
+    """The level of Pod Security that the namespace of a job enforces by the inventory; "" for unknown."""
     metadata = mapping(job.cr.data, "metadata") if job.cr is not None else {}
     namespaces = mapping(job.inventory.data.get("spec"), "namespaces") if job.inventory is not None else {}
     level = mapping(namespaces, str(metadata.get("namespace"))).get("podSecurity")
-    return level if level in STANDARDS else ""
+    return level if level in (*STANDARDS, PRIVILEGED) else ""
 
 
 def _changes(selection: Selection) -> dict[str, Severity | None]:

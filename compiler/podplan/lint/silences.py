@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from podplan.findings import Finding
 from podplan.lint.policy import Policy
-from podplan.lint.selection import Ruling, raised
+from podplan.lint.selection import PRIVILEGED, Ruling, eased, raised
 from podplan.lint.terms import ANNOTATION, COMMENT, Terms, ruling_under, sections_of
 from podplan.provenance import Doc
 from podplan.reading.documents import identity
@@ -37,11 +37,12 @@ class Silences:
     def ruling(self, file: str, standard: str = "") -> Ruling:
         """Which rules are on for a file. Raises RequestError.
 
-        ``standard`` is the Pod Security Standard that a namespace enforces: what it refuses is an error.
+        ``standard`` is the Pod Security Standard that a namespace enforces: what it refuses is an error. Of a
+        privileged one nothing is, unless the configuration says of all namespaces what they enforce.
         """
         key = sections_of(self.terms, file), standard
         if key not in self._rulings:
-            known = raised(self.terms.known, standard) if standard else tuple(self.terms.known)
+            known = _under(standard, self.terms)
             terms = self.terms._replace(known=known)
             self._rulings[key] = Ruling(known) if self._all_on else ruling_under(terms, key[0])
         return self._rulings[key]
@@ -158,6 +159,13 @@ class Silences:
 
     def _on(self, file: str, is_whole: Callable[[str], bool]) -> frozenset[str]:
         return self.ruling(file).codes - self.undecided if is_whole(file) else frozenset()
+
+
+def _under(standard: str, terms: Terms) -> tuple[Policy, ...]:
+    """The policies with the severities that the standard of a namespace gives them; "" for none."""
+    if standard == PRIVILEGED:
+        return terms.known if terms.standard else eased(terms.known)
+    return raised(terms.known, standard) if standard else tuple(terms.known)
 
 
 def _is_annotated(doc: Doc) -> bool:

@@ -35,6 +35,7 @@ class Terms(NamedTuple):
     ``known`` are all policies, on or not; they are not asked where ``asks_policies`` is false. ``today`` is
     YYYY-MM-DD; without it nothing expires. ``baseline`` is what was found before, None for none.
     ``policy_faults`` are what is wrong with policies of an organisation, in files with ``policy_texts``.
+    ``standard`` is the Pod Security Standard that all namespaces enforce by the configuration, "" for none.
     """
 
     known: tuple[Policy, ...] = ()
@@ -47,6 +48,7 @@ class Terms(NamedTuple):
     baseline: tuple[Entry, ...] | None = None
     policy_faults: tuple[tuple[Doc, Problem], ...] = ()
     policy_texts: Mapping[str, str] = {}
+    standard: str = ""
 
 
 def rules(terms: Terms) -> list[Rule]:
