@@ -22,6 +22,7 @@ MAX_EXPRESSION_RESULT = 65_536  # characters that one expression may make
 MAX_EXPRESSION_RESULTS_TOTAL = 16 * 1024 * 1024  # and all of one profile
 MAX_EXPRESSIONS_COMPILED = 2_000
 MAX_INSTANCE_NODES = 2_000_000  # values built anew for all instances of a profile
+MAX_DRAWN = 2_000  # boxes and lines in the picture of one job
 MAX_CEL_LENGTH = 16_384  # of one CEL expression
 MAX_CEL_NODES = 500_000  # parts of one document that CEL is handed
 MAX_CEL_TEXT = 8 * 1024 * 1024  # characters in them

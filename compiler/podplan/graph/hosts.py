@@ -10,7 +10,7 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.provenance import Doc, Indexed, Listing, Path
 
-_PORT = r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?"
+_PORT = re.compile(r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?", re.ASCII)  # after a host, which may go on
 _MOST_DIGITS = 7
 
 
@@ -46,7 +46,7 @@ def hosts(groups: Iterable[Group]) -> Hosts:
         return Hosts((), None)
     known.sort(key=lambda host: -len(host.pattern))
     names = "|".join(f"(?P<h{i}>{host.pattern.replace('<i>', f'<i{i}>')})" for i, host in enumerate(known))
-    return Hosts(tuple(known), re.compile(rf"(?<![\w.-])(?:{names})(?![\w-]){_PORT}", re.ASCII))
+    return Hosts(tuple(known), re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])", re.ASCII))
 
 
 def _host(service: Group) -> _Host:
@@ -125,10 +125,12 @@ def _find(pieces: Iterable[str], known: Hosts, why: str, port: str = "") -> Iter
     assert known.pattern is not None
     for piece in pieces:
         for match in known.pattern.finditer(piece):
-            which = next(i for i in range(len(known.known)) if match[f"h{i}"] is not None)
+            assert match.lastgroup is not None
+            which = int(match.lastgroup[1:])
             host = known.known[which]
             index = int(match[f"i{which}"]) - host.offset if "<i>" in host.pattern else None
-            said = match[match.re.groups] or port
+            after = _PORT.match(piece, match.end())
+            said = (after and after[1]) or port
             ports = f":{said}" if said else host.ports
             yield Mention(host.role, index, why, ports)
 

@@ -11,14 +11,19 @@ from podplan.graph.mounts import LEFT, Given, given
 from podplan.graph.pods import Role, counted, image, name, roles, rows, runs
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, number, text
+from podplan.limits import MAX_DRAWN, BoundExceeded
 from podplan.provenance import Doc
 
 _GROUP_NAME = "scheduler.tensorstack.dev/group-name"
 
 
-def picture(cr: Doc, groups: Iterable[Group], variant: str = "") -> Picture:
-    """The picture of a CR that lowers to ``groups``; ``variant`` is the environment and matrix instance."""
+def picture(cr: Doc, groups: Sequence[Group], variant: str = "") -> Picture:
+    """The picture of a CR that lowers to ``groups``; ``variant`` is the environment and matrix instance.
+
+    Raises BoundExceeded for a job of more parts than anybody could look at.
+    """
     by_kind: dict[str, list[Group]] = {}
+    _demand_few(cr, len(groups))
     for group in groups:
         by_kind.setdefault(group.doc.data["kind"], []).append(group)
     found = roles(by_kind.get("Pod", []))
@@ -30,6 +35,7 @@ def picture(cr: Doc, groups: Iterable[Group], variant: str = "") -> Picture:
         *(_board(i, board) for i, board in enumerate(boards)),
     )
     sides, links = _sides(found, boards, by_kind)
+    _demand_few(cr, len(cards) + len(sides) + len(links) + len(calls))
     replicas = sum(role.replicas for role in found)
     data = cr.data
     return Picture(
@@ -44,6 +50,13 @@ def picture(cr: Doc, groups: Iterable[Group], variant: str = "") -> Picture:
         links,
         calls,
     )
+
+
+def _demand_few(cr: Doc, parts: int) -> None:
+    if parts > MAX_DRAWN:
+        raise BoundExceeded(
+            f"a picture of {_name(cr.data)} would have {parts:,} parts, and at most {MAX_DRAWN:,} are drawn"
+        )
 
 
 def _name(cr: Mapping[str, Any]) -> str:

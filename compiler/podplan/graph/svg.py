@@ -128,12 +128,12 @@ def _plate(plate: Plate, wide: int, high: int, legend: Sequence[tuple[str, str]]
 
 def _header(picture: Picture, wide: int) -> list[str]:
     x, room = layout.MARGIN, wide - 2 * layout.MARGIN
-    totals = width(picture.totals, 15) * 1.05
-    name = fit(picture.name, room - totals - 20, 18)
+    totals = fit(picture.totals, room // 2, 15)
+    name = fit(picture.name, room - width(totals, 15) * 1.05 - 20, 18)
     under = " · ".join((picture.kind, *picture.tags))
     return [
         _text(x, 36, name, "t name", picture.name),
-        _text(wide - x, 36, picture.totals, "t totals", anchor="end"),
+        _text(wide - x, 36, totals, "t totals", picture.totals, "end"),
         _text(x, 57, fit(under, room, 12), "q", under),
         f'<path class="rule" d="M{x} 69.5H{wide - x}"/>',
     ]
@@ -169,14 +169,15 @@ def _card(at: CardAt) -> list[str]:
     head = f"M{box.x + 1} {box.y + 42}v-33a8 8 0 0 1 8-8h{box.width - 18}a8 8 0 0 1 8 8v33z"
     lines.append(f'<path class="head" d="{head}"/>')
     room = float(box.width - 2 * layout.CARD_PAD)
-    chip = round(width(card.chip, 11.5) * 1.08) + 16 if card.chip else 0
+    count = fit(card.chip, room // 2, 11.5)
+    chip = round(width(count, 11.5) * 1.08) + 16 if count else 0
     lines += [
         _text(box.x + 12, box.y + 19, fit(card.title, room - chip - 8, 14), "t title"),
         _text(box.x + 12, box.y + 35, fit(card.name, room, 11, True), "q m"),
     ]
     if card.chip:
         lines.append(_rect(Box(box.right - chip - 8, box.y + 7, chip, 19), "chip", 9))
-        lines.append(_text(box.right - chip // 2 - 8, box.y + 21, card.chip, "chip-text", anchor="middle"))
+        lines.append(_text(box.right - chip // 2 - 8, box.y + 21, count, "chip-text", anchor="middle"))
     y = box.y + layout.CARD_HEAD + 10
     for label, values in at.fields:
         lines.append(_text(box.x + 12, y, label, "q small"))

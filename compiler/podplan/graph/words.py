@@ -29,15 +29,16 @@ def _cell(char: str, mono: bool) -> float:
 
 def fit(text: str, room: float, size: float, mono: bool = False) -> str:
     """``text`` if it fits into ``room``, else its beginning and its end around an ellipsis."""
-    if width(text, size, mono) <= room:
+    if not text or width(text, size, mono) <= room:
         return text
-    left, right = len(text) - len(text) // 2, len(text) // 2
-    left, right = min(left, 200), min(right, 200)
-    while left + right > 2:
-        left, right = (left - 1, right) if left > right else (left, right - 1)
-        if width(cut := text[:left] + _DOTS + text[-right:], size, mono) <= room:
-            return cut
-    return _DOTS
+    left = right = 0
+    room -= width(_DOTS, size, mono)
+    while True:
+        at = left if left <= right else -1 - right
+        room -= width(text[at], size, mono)
+        if room < 0:
+            return text[:left] + _DOTS + text[len(text) - right :]
+        left, right = (left + 1, right) if left <= right else (left, right + 1)
 
 
 def wrap(text: str, room: float, size: float, most: int = 2) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ def wrap(text: str, room: float, size: float, most: int = 2) -> tuple[str, ...]:
     for i, word in enumerate(words):
         longer = f"{line} {word}" if line else word
         if line and len(lines) < most - 1 and width(longer, size) > room:
-            lines.append(line.removesuffix(" ·"))
+            lines.append(fit(line.removesuffix(" ·"), room, size))
             line = word
         elif len(lines) == most - 1:
             return (*lines, fit(" ".join(([line] if line else []) + words[i:]), room, size))
