@@ -153,5 +153,10 @@ def test_a_body_that_is_too_big_is_passed_over() -> None:
     assert good == {"method": "good"}
 
 
+@pytest.mark.parametrize("length", range(8150, 8200))
+def test_a_header_is_found_where_reading_cuts_a_line_in_two(length: int) -> None:
+    assert read(b"x" * length + framed({"method": "good"})) == [{"method": "good"}]
+
+
 def test_a_message_that_is_cut_off_is_the_end() -> None:
     assert read(framed({"method": "good"})[:-1]) == []

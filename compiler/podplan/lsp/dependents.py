@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from podplan.limits import MAX_BASES, BoundExceeded
+from podplan.limits import BoundExceeded
 from podplan.reading.documents import items
 from podplan.reading.files import OutsideRoot, beside, expand, in_repository, read_inside, root_of
 from podplan.source import read
 
 MAX_FILES = 5_000  # of a root that are looked into
+MAX_DEPENDENTS = 20  # more would take longer than somebody waits for a key
 
 
 def dependents(path: str, text: str, exclude: Sequence[str]) -> tuple[str, ...]:
     """The files of profiles that extend the one at ``path``, at first hand or through others; at most
-    ``MAX_BASES``. Outside of a repository there are none."""
+    ``MAX_DEPENDENTS``. Outside of a repository there are none."""
     if "podplan/" not in text or not in_repository(path):
         return ()
     extended: dict[str, list[str]] = {}
@@ -23,9 +24,9 @@ def dependents(path: str, text: str, exclude: Sequence[str]) -> tuple[str, ...]:
         extended.setdefault(base, []).append(file)
     found: dict[str, None] = {}
     waiting = [os.path.realpath(path)]
-    while waiting and len(found) < MAX_BASES:
+    while waiting and len(found) < MAX_DEPENDENTS:
         for file in extended.get(waiting.pop(), ()):
-            if file not in found:
+            if file not in found and len(found) < MAX_DEPENDENTS:
                 found[file] = None
                 waiting.append(os.path.realpath(file))
     return tuple(found)

@@ -15,11 +15,14 @@ from podplan.lsp.effects import MAX_PLANS, effects, pods
 from podplan.lsp.spot import Spot
 from podplan.lsp.workspace import Workspace
 from podplan.pipeline import Plan
+from podplan.provenance import Fact
 from podplan.reading.files import OutsideRoot
+from podplan.report.becoming import becoming
 from podplan.requests import RequestError
 from podplan.schema import fields
 
 MOST_EFFECTS = 6
+_OWN_KIND = {"JobProfileBase": "JobProfile"}  # what is a partial one has the same fields
 MOST_FACTS = 4
 # The fields, of profiles and CRs, that decide how many Pods and GPUs there are.
 SIZES = frozenset(
@@ -43,7 +46,7 @@ SIZES = frozenset(
 @cache
 def whole_schema(kind: str, k8s_version: str) -> dict[str, Any]:
     """The schema of a kind, {} where there is none."""
-    name = {"JobProfileBase": "JobProfile"}.get(kind, kind)
+    name = _OWN_KIND.get(kind, kind)
     return schema.show(name, k8s_version) if name in schema.names() else {}
 
 
@@ -53,9 +56,22 @@ def text(spot: Spot, workspace: Workspace) -> str | None:
     if not path:
         return None
     said = list(_meaning(spot, path, workspace.asked(spot.document.path).settings.k8s_version))
+    facts: list[Fact] = []
     with suppress(RequestError, BoundExceeded, OutsideRoot):  # the diagnostics say so
-        said += _effect(spot, path, workspace)
+        said += _effect(spot, path, workspace, facts)
+    known = {fact.id: fact for fact in (*facts, *_facts(spot.kind, path, bool(facts)))}
+    said += _block([f"- {fact.text} [{fact.basis}]" for fact in list(known.values())[:MOST_FACTS]])
     return "\n".join(said) if said else None
+
+
+def _facts(kind: str, path: Path, traced: bool) -> Iterator[Fact]:
+    """What lowering does with a field in general: what names it, and where no trace says more, what it gives."""
+    if path[:2] == ("spec", "environments"):
+        path = ("spec", *path[3:])
+    known = becoming(_OWN_KIND.get(kind, kind), ".".join(step for step in path if isinstance(step, str)))
+    if not traced:
+        yield from (fact for part in known.parts for fact in part.facts)
+    yield from known.told
 
 
 def _meaning(spot: Spot, path: Path, version: str) -> Iterator[str]:
@@ -78,8 +94,9 @@ def _meaning(spot: Spot, path: Path, version: str) -> Iterator[str]:
 _BOUNDS = {"minimum": "at least", "maximum": "at most", "default": "default"}
 
 
-def _effect(spot: Spot, path: Path, workspace: Workspace) -> Iterator[str]:
-    """The Pods that follow, and the fields of CR or Pods that come from here, of one variant."""
+def _effect(spot: Spot, path: Path, workspace: Workspace, facts: list[Fact]) -> Iterator[str]:
+    """The Pods that follow, and the fields of CR or Pods that come from here, of one variant; by what facts
+    they do is added to ``facts``."""
     if spot.parsed is None or spot.item is None or spot.item.what not in ("profile", "base", "cr"):
         return
     made = list(islice(workspace.plans_of(spot.document), MAX_PLANS))
@@ -100,8 +117,7 @@ def _effect(spot: Spot, path: Path, workspace: Workspace) -> Iterator[str]:
             ]
             yield from _block([f"in {document}{variant}:", *told])
         yield from ["- …"] if len(found) > MOST_EFFECTS else []
-        facts = list({fact.id: fact for one in found for fact in one.facts}.values())
-        yield from _block([f"- {fact.text} [{fact.basis}]" for fact in facts[:MOST_FACTS]])
+        facts += [fact for one in found for fact in one.facts]
         return
 
 
