@@ -8,14 +8,24 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.formatting import formatted
+from podplan.formatting import Unequal, formatted
+from podplan.formatting.compiling import demand_same
+from podplan.pipeline import Settings
 from podplan.source import read
+from tests.command import podplan
 from tests.ugly import documents
 
-CASES = sorted(Path("fixtures/fmt").glob("*.formatted.yaml"))
+ROOT = Path(__file__).parents[1]
+CASES = sorted(path for path in (ROOT / "fixtures/fmt").glob("*.yaml") if ".formatted" not in path.name)
+OURS = sorted(path for path in ROOT.glob("fixtures/gallery/**/*.yaml"))
+IMPORTED = sorted((ROOT / "fixtures/import").glob("*/profile.yaml"))
+STARTER = sorted((ROOT / "compiler/podplan/starter").glob("*.yaml"))
+PAGES = ("README.md", "docs/profile.md")
+UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob}\nmetadata: {name: a}\n"
+PRETTY = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: a}\nspec:\n  job: GenericJob\n"
 
 
 def form(text: str) -> str:
@@ -29,7 +39,7 @@ def data(text: str) -> str:
 
 
 @given(documents())
-@settings(max_examples=400)
+@settings(max_examples=250)
 def test_data_and_comments_stay(text: str) -> None:
     new = form(text)
     assert data(new) == data(text)
@@ -46,3 +56,123 @@ def test_line_breaks_and_byte_order_mark_stay(text: str, line_break: str, marked
     assert new.startswith("\ufeff") == marked
     assert new.removeprefix("\ufeff").replace(line_break, "\n") == form(text)
     assert "\r" not in new.replace("\r\n", "")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_golden(case: Path) -> None:
+    text = case.read_bytes().decode()
+    new = form(text)
+    assert new == case.with_suffix(".formatted.yaml").read_bytes().decode()
+    assert form(new) == new
+    assert data(new) == data(text)
+
+
+@pytest.mark.parametrize(
+    "path", [*OURS, *IMPORTED, *STARTER], ids=lambda path: f"{path.parent.name}/{path.name}"
+)
+def test_what_we_write_ourselves_is_formatted(path: Path) -> None:
+    text = path.read_text()
+    assert form(text) == text
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_the_documentation_are_formatted(page: str) -> None:
+    examples = re.findall(
+        r"^```yaml\n(apiVersion: podplan/v1\n.*?)^```", (ROOT / page).read_text(), re.M | re.S
+    )
+    assert examples
+    for text in examples:
+        assert data(form(text)) == data(text)
+        assert [line.split("#")[0].rstrip() for line in form(text).splitlines() if line.strip()] == [
+            line.split("#")[0].rstrip() for line in text.splitlines() if line.strip()
+        ]
+
+
+def test_an_order_that_anchors_need_stays() -> None:
+    text = "apiVersion: podplan/v1\nkind: JobProfile\nspec:\n  shm: &a 1Gi\n  hardware: *a\n"
+    assert form(text) == text
+
+
+def test_a_form_that_would_say_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = read(UGLY.encode(), "x.yaml")
+    monkeypatch.setattr(
+        "podplan.formatting.lines_of", lambda *_: PRETTY.replace("name: a", "name: b").split("\n")
+    )
+    with pytest.raises(Unequal, match="data would change"):
+        formatted(source)
+    monkeypatch.setattr("podplan.formatting.lines_of", lambda *_: [*PRETTY.split("\n"), "# new"])
+    with pytest.raises(Unequal, match="comments would change"):
+        formatted(source)
+
+
+def test_a_profile_that_would_compile_to_something_else_is_refused() -> None:
+    source = read(UGLY.encode(), "x.yaml")
+    demand_same(source, PRETTY, Settings())
+    with pytest.raises(Unequal, match="compile to something else"):
+        demand_same(source, PRETTY.replace("name: a", "name: b"), Settings())
+
+
+def test_files_are_written_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "ugly.yaml").write_text(UGLY)
+    (tmp_path / "pretty.yaml").write_text(PRETTY)
+    (tmp_path / "other.yaml").write_text("b:   1\n")
+    run = podplan("fmt", ".", cwd=tmp_path)
+    assert (run.code, run.out, run.err) == (0, "", "1 file reformatted, 1 file left unchanged\n")
+    assert (tmp_path / "ugly.yaml").read_text() == PRETTY
+    assert (tmp_path / "other.yaml").read_text() == "b:   1\n"
+    assert podplan("fmt", ".", cwd=tmp_path).err == "2 files left unchanged\n"
+
+
+def test_check_and_diff_change_nothing(tmp_path: Path) -> None:
+    (tmp_path / "ugly.yaml").write_text(UGLY)
+    run = podplan("fmt", "--check", ".", cwd=tmp_path)
+    assert (run.code, run.out, run.err) == (1, "would reformat ugly.yaml\n", "1 file would be reformatted\n")
+    run = podplan("fmt", "--diff", ".", cwd=tmp_path)
+    assert run.code == 1
+    assert "+++ ugly.yaml" in run.out
+    assert "+  job: GenericJob" in run.out
+    assert (tmp_path / "ugly.yaml").read_text() == UGLY
+    (tmp_path / "ugly.yaml").write_text(PRETTY)
+    run = podplan("fmt", "--diff", "--check", ".", cwd=tmp_path)
+    assert (run.code, run.out, run.err) == (0, "", "1 file already formatted\n")
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    run = podplan("fmt", "-", stdin=UGLY.encode(), cwd=tmp_path)
+    assert (run.code, run.out, run.err) == (0, PRETTY, "")
+    assert podplan("fmt", "--check", "-", stdin=UGLY.encode(), cwd=tmp_path).code == 1
+    assert podplan("fmt", "-", stdin=b"a: b\n", cwd=tmp_path).code == 3
+
+
+def test_a_broken_file_is_left_alone_and_the_others_are_not(tmp_path: Path) -> None:
+    (tmp_path / "broken.yaml").write_text(UGLY + "a: [\n")
+    (tmp_path / "ugly.yaml").write_text(UGLY)
+    run = podplan("fmt", ".", cwd=tmp_path)
+    assert run.code == 1
+    assert run.err.startswith("broken.yaml:")
+    assert "YAML001" in run.err
+    assert run.err.endswith("1 file reformatted, 1 file not formatted\n")
+    assert (tmp_path / "broken.yaml").read_text() == UGLY + "a: [\n"
+
+
+def test_json_is_no_yaml(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(
+        json.dumps({"apiVersion": "podplan/v1", "kind": "JobProfile", "spec": {}})
+    )
+    run = podplan("fmt", "a.json", cwd=tmp_path)
+    assert run.code == 2
+    assert "is JSON" in run.err
+
+
+def test_lines_beside_a_secret_are_not_shown(tmp_path: Path) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nstringData: {a: hidden}\n---\n"
+    (tmp_path / "a.yaml").write_text(secret + UGLY)
+    run = podplan("fmt", "--diff", ".", cwd=tmp_path)
+    assert (run.code, run.out) == (1, "")
+    assert "1 file would be reformatted" in run.err
+
+
+def test_nothing_to_format(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: b\n")
+    assert podplan("fmt", ".", cwd=tmp_path).code == 3
+    assert podplan("fmt", "missing.yaml", cwd=tmp_path).code == 3
