@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 
-from podplan.cli.reporting import FORMATS
+from podplan.check import Result
+from podplan.cli.reporting import FORMATS, rendered
+from tests.command import podplan as command
+from tests.findings import FINDINGS, RESULT, where
 from tests.golden import FIXTURES, podplan
 
 SECRET = """\
@@ -94,3 +101,81 @@ def test_what_is_secret_is_mended_all_the_same(folder: Path) -> None:
     )
     mended = JOB.replace("slotPer", "slotsPer").replace("71177118", '"71177118"')
     assert (folder / "job.yaml").read_text() == mended.replace('          - {name: RANK, value: "1"}\n', "")
+
+
+# --- names and texts that a reader of a report would take for something else
+
+NAMES = (
+    b"::error file=a,line=1::owned.yaml",
+    b"a\n::error::owned.yaml",
+    b"##[error]owned.yaml",
+    b"]]><failure.yaml",
+    b"a|b`c`.yaml",
+    b"\x1b[2J.yaml",
+    "\u202egnp.yaml".encode(),
+    b"half \xff of a name.yaml",
+    b"%0A::error::.yaml",
+    b"<script>@all.yaml",
+)
+HOSTILE = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: GenericJob
+metadata: {name: "\\e[31m::error::##[error]]]>|`\\u202E", labels: {"\\nx: ::error::y": 1}}
+spec:
+  "::error::\\n\\e[2J]]>|`##[error]": 1
+  replicaSpecs: [{type: "<script>@all", "##[group]": 1, template: {spec: {containers: [{name: "a|b"}]}}}]
+"""
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / ".git").mkdir()
+    for name in NAMES:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_text(HOSTILE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.usefixtures("hostile")
+def test_hostile_names_and_texts_stay_text(format_: str) -> None:
+    done = command("check", "--preset", "audit", "--format", format_, ".")
+    assert done.code == 1
+    assert done.err == ""
+    lines = done.out.splitlines()
+    if format_ == "jsonl":
+        assert all(json.loads(line) for line in lines)
+    elif format_ in ("json", "sarif", "gitlab", "rdjson"):
+        assert json.loads(done.out)
+    elif format_ == "junit":
+        assert ElementTree.fromstring(done.out).findall(".//failure")
+    else:
+        assert not OBEYED.search(done.out)
+    if format_ == "github":
+        assert all(line.startswith(("::error file=", "::warning ", "::notice ")) for line in lines[:-1])
+        assert "##[" not in done.out
+    elif format_ != "argocd":
+        assert len(lines) > len(NAMES)
+
+
+@pytest.mark.usefixtures("hostile")
+def test_the_exit_code_is_the_same_in_all_formats() -> None:
+    for flags, code in (((), 1), (("--exit-zero",), 0), (("--fail-on", "never"), 0), (("--select", "X"), 2)):
+        codes = {podplan("check", *flags, "--format", format_, ".").code for format_ in FORMATS}
+        assert codes == {code}
+
+
+def test_ten_thousand_findings_at_wide_lines_are_told_at_once() -> None:
+    wide = {"a.yaml": "k: " + "你" * 300_000 + "\n" + "x\n" * 300_000}
+    found = [
+        FINDINGS[1]._replace(
+            location=where("a.yaml", 1 + (index % 2) * index, 200_000 * (1 - index % 2) + 1, 9)
+        )
+        for index in range(10_000)
+    ]
+    result = Result(found, RESULT.summary, wide, found)
+    for format_ in FORMATS:
+        before = time.process_time()
+        rendered(result, format_)
+        assert time.process_time() - before < 10, format_

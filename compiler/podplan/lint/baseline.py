@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from podplan.findings import Finding, value_at
@@ -55,8 +56,7 @@ def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
     where = found.location
     named = found.object or (identity(found.document) if isinstance(found.document, dict) else None)
     if named is None:
-        line = texts.get(where.file, "").split("\n")[where.line - 1 : where.line]
-        value = _hash("".join(line).strip())
+        value = _hash_of_line(texts.get(where.file, ""), where.line)
     else:
         in_secret = isinstance(found.document, dict) and found.document.get("kind") == "Secret"
         secret = in_secret or found.rule in ON_SECRETS
@@ -70,6 +70,17 @@ def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
         from_root(where.file),
         found.message,
     )
+
+
+@lru_cache(maxsize=1024)
+def _hash_of_line(text: str, number: int) -> str:
+    """The hash of a line, 1-based; thousands of findings may be in one that is megabytes long."""
+    return _hash("".join(_lines(text)[number - 1 : number]).strip())
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
 
 
 def without_known(

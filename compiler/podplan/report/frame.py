@@ -27,11 +27,19 @@ def columns(text: str) -> int:
 
 def underlined(where: Location, line: str, width: int, mark: str) -> tuple[str, str]:
     """The line of a place, and one with ``mark`` under the place; at most ``width`` columns each."""
-    end = where.end_column if where.end_line == where.line else len(line.rstrip()) + 1
-    before = columns(shown_line(line[: where.column - 1]))
-    length = max(1, min(columns(shown_line(line[where.column - 1 : end - 1])), MAX_UNDERLINED))
+    line, start = near(line, where.column - 1, width)
+    end = where.end_column - where.column + start if where.end_line == where.line else len(line.rstrip())
+    before = columns(shown_line(line[:start]))
+    length = max(1, min(columns(shown_line(line[start:end])), MAX_UNDERLINED))
     text, shift = window(shown_line(line), before, length, width)
     return text, " " * shift + mark * max(1, min(length, width - shift))
+
+
+def near(line: str, start: int, width: int) -> tuple[str, int]:
+    """The part of a line around an offset that could be shown, and the offset in it."""
+    reach = 2 * width + MAX_UNDERLINED
+    first = max(0, start - reach)
+    return line[first : start + reach], start - first
 
 
 def window(text: str, before: int, length: int, width: int) -> tuple[str, int]:

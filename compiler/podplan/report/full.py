@@ -8,7 +8,7 @@ from typing import NamedTuple
 from podplan.check import Result
 from podplan.findings import Finding, Fix, Location, Severity, pointer
 from podplan.report.fixing import ADDED, REMOVED, preview
-from podplan.report.frame import CUT, columns, shown_line, underlined, window
+from podplan.report.frame import CUT, columns, near, shown_line, underlined, window
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
 from podplan.report.visible import visible
@@ -91,7 +91,8 @@ def _preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: St
 
 def _around(line: str, column: int, room: int) -> str:
     """The part of a line with the 1-based ``column`` that there is room for."""
-    return window(shown_line(line), columns(shown_line(line[: column - 1])), 1, room)[0]
+    line, start = near(line, column - 1, room)
+    return window(shown_line(line), columns(shown_line(line[:start])), 1, room)[0]
 
 
 def _frame(marks: list[Mark], lines: list[str], gutter: int, style: Style, colour: str) -> list[str]:

@@ -64,4 +64,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(visible(text)).replace(":", "%3A").replace(",", "%2C")
+    return _data(visible(text)).replace(":", "%3A").replace(",", "%2C").replace("##[", "## [")

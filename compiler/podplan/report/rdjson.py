@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from podplan.check import Result
@@ -10,6 +12,8 @@ from podplan.findings import Edit, Finding, Location
 from podplan.reading.files import from_root
 from podplan.report.json import json_text
 from podplan.source.places import LINE_BREAK
+
+STRIDE = 1024  # characters
 
 
 def render(result: Result) -> str:
@@ -58,4 +62,20 @@ def _bytes(lines: list[str], line: int, column: int) -> int:
     """The 1-based column in bytes for one in code points; as it is, where the text is not at hand."""
     if line > len(lines):
         return column
-    return len(lines[line - 1][: column - 1].encode("utf-8", "surrogatepass")) + 1
+    text = lines[line - 1]
+    if text.isascii():
+        return min(column, len(text) + 1)
+    whole, rest = divmod(min(column - 1, len(text)), STRIDE)
+    start = whole * STRIDE
+    return _strides(text)[whole] + _size(text[start : start + rest]) + 1
+
+
+@lru_cache(maxsize=4)
+def _strides(line: str) -> list[int]:
+    """The bytes before every 1,024th character: a line may be megabytes, and have thousands of findings."""
+    sizes = (_size(line[start : start + STRIDE]) for start in range(0, len(line), STRIDE))
+    return list(accumulate(sizes, initial=0))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
