@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan import kubernetes
-from podplan.calibration.added import is_added
+from podplan.calibration.added import is_added, is_omitted
 from podplan.calibration.adopting import adoption
+from podplan.calibration.digits import without_digits
 from podplan.calibration.job import compared
 from podplan.emit import emit_document
 from podplan.groups import Options
@@ -190,6 +191,18 @@ ADDED = [
     ("Pod", ("spec", "hostNetwork"), True, False),
     ("Pod", ("spec", "containers", 0, "readinessProbe", "periodSeconds"), 10, True),
     ("Pod", ("spec", "containers", 0, "readinessProbe", "periodSeconds"), 5, False),
+    ("Pod", ("spec", "containers", 0, "readinessProbe", "httpGet", "path"), "/", True),
+    ("Pod", ("spec", "containers", 0, "readinessProbe", "httpGet", "path"), "/ready", False),
+    ("Pod", ("spec", "containers", 0, "lifecycle", "preStop", "httpGet", "scheme"), "HTTP", True),
+    ("Pod", ("spec", "containers", 0, "env", 1, "valueFrom", "resourceFieldRef", "divisor"), "0", True),
+    ("Pod", ("spec", "ephemeralContainers"), [{"name": "debugger", "image": "busybox"}], True),
+    ("Pod", ("spec", "imagePullSecrets"), [{"name": "registry"}], True),
+    (
+        "Pod",
+        ("spec", "volumes", 0, "projected", "sources", 0, "serviceAccountToken", "expirationSeconds"),
+        3600,
+        True,
+    ),
     ("Pod", ("spec", "initContainers", 0, "imagePullPolicy"), "Always", True),
     ("Pod", ("spec", "containers", 0, "securityContext"), {"privileged": True}, False),
     ("Pod", ("metadata", "labels", "app"), "x", False),
@@ -209,6 +222,62 @@ ADDED = [
 @pytest.mark.parametrize(("kind", "path", "value", "added"), ADDED)
 def test_what_a_cluster_adds(kind: str, path: tuple[str | int, ...], value: Any, added: bool) -> None:
     assert is_added(kind, path, value, {}) is added
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "omitted"),
+    [
+        (("spec", "containers", 0, "env", 0, "value"), "", True),
+        (("spec", "hostNetwork"), False, True),
+        (("spec", "hostNetwork"), True, False),
+        (("spec", "automountServiceAccountToken"), False, False),
+        (("spec", "containers", 0, "readinessProbe", "initialDelaySeconds"), 0, True),
+        (("spec", "terminationGracePeriodSeconds"), 0, False),
+    ],
+)
+def test_what_the_api_server_does_not_store(path: tuple[str | int, ...], value: Any, omitted: bool) -> None:
+    assert is_omitted(path, value) is omitted
+
+
+def test_the_digits_of_an_unknown_uid_are_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are of one job alone, so no setting is to hold them."""
+    inside(COMPARED / "generic_equal", tmp_path, monkeypatch)
+    items = list(yaml.safe_load_all(Path("dump.yaml").read_text()))
+    for one in items:
+        one["metadata"].pop("ownerReferences", None)
+    Path("dump.yaml").write_text(yaml.safe_dump_all(items))
+    said = compare()
+    assert (said.code, said.out.partition(":")[0], said.err) == (CLEAN, "equal", "")
+    assert 'no uid is told, so "' in said.out
+
+
+def test_digits_that_are_none_are_left_alone() -> None:
+    pods = [{"kind": "Pod", "metadata": {"name": name}} for name in ("gpt-12e8d-0", "gpt-decaf-1")]
+    assert without_digits(pods, "gpt") == (pods, "")
+    pods = [{"kind": "Pod", "metadata": {"name": name}} for name in ("gpt-12e8d-a-0", "gpt-decaf-a-1")]
+    assert without_digits(pods, "gpt") == (pods, "")
+
+
+def test_services_of_other_names_are_found_by_their_selector() -> None:
+    real = json.loads(json.dumps(real_of(DEEPSPEED)).replace("-worker-", "-w-"))
+    before = compared(document(DEEPSPEED), Options(), real)
+    assert (before.matched.missing, before.matched.extra) == ([], [])
+    found = adoption(before)
+    assert found.after.differences == []
+    assert set(found.values) == {"pod.name", "service.name"}
+
+
+def test_what_nobody_asked_for_is_not_adopted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dump without Services does not say that there is one for the job."""
+    inside(COMPARED / "deepspeed_env_file", tmp_path, monkeypatch)
+    items = yaml.safe_load(Path("dump.yaml").read_text())["items"]
+    pods = [one for one in items if one["kind"] == "Pod"]
+    Path("dump.yaml").write_text(yaml.safe_dump({"kind": "List", "items": pods}))
+    said = compare()
+    assert "service.per" not in said.out
+    assert "no Service of this job at all; is the dump what kubectl get pods,services" in said.out
 
 
 def test_quantities_are_compared_by_size() -> None:

@@ -30,12 +30,18 @@ _ANNOTATIONS = (
 )
 _FAMILY = {"initContainers": "containers", "ephemeralContainers": "containers"}
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+# The API server stores neither of these where they say what holds anyway.
+_OMITTED = {
+    **dict.fromkeys(("hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"), False),
+    "initialDelaySeconds": 0,
+}
 
 # What is added to each kind, by path: * for any entry of a list.
 _SPECS: dict[str, dict[str, Any]] = {
     "Pod": {
         "dnsPolicy": "ClusterFirst",
         "enableServiceLinks": True,
+        "imagePullSecrets": ANY,  # of the service account, where the Pod has none
         "nodeName": ANY,
         "preemptionPolicy": ANY,
         "priority": ANY,
@@ -49,15 +55,25 @@ _SPECS: dict[str, dict[str, Any]] = {
         "containers.*.terminationMessagePolicy": "File",
         "containers.*.ports.*.protocol": "TCP",
         "containers.*.env.*.valueFrom.fieldRef.apiVersion": "v1",
+        "containers.*.env.*.valueFrom.resourceFieldRef.divisor": "0",
+        "containers.*.lifecycle.postStart.httpGet.path": "/",
+        "containers.*.lifecycle.postStart.httpGet.scheme": "HTTP",
+        "containers.*.lifecycle.preStop.httpGet.path": "/",
+        "containers.*.lifecycle.preStop.httpGet.scheme": "HTTP",
         "containers.*.probe.timeoutSeconds": 1,
         "containers.*.probe.periodSeconds": 10,
         "containers.*.probe.successThreshold": 1,
         "containers.*.probe.failureThreshold": 3,
+        "containers.*.probe.httpGet.path": "/",
         "containers.*.probe.httpGet.scheme": "HTTP",
         "volumes.*.configMap.defaultMode": 0o644,
         "volumes.*.secret.defaultMode": 0o644,
         "volumes.*.projected.defaultMode": 0o644,
+        "volumes.*.projected.sources.*.serviceAccountToken.expirationSeconds": 3600,
+        "volumes.*.projected.sources.*.downwardAPI.items.*.fieldRef.apiVersion": "v1",
         "volumes.*.downwardAPI.defaultMode": 0o644,
+        "volumes.*.downwardAPI.items.*.fieldRef.apiVersion": "v1",
+        "volumes.*.ephemeral.volumeClaimTemplate.spec.volumeMode": "Filesystem",
     },
     "Service": {
         "clusterIP": ANY,
@@ -93,10 +109,17 @@ def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
         return True  # those that are not written are the limits
     if kind == "Pod" and path[-2:] == ("resources", "requests"):
         return True
+    if kind == "Pod" and name == "ephemeralContainers":
+        return True  # of kubectl debug: no Pod may have them from the start
     if kind == "Pod" and name == "hostPort":
         return bool(value == real.get("containerPort"))
     default = _SPECS.get(kind, {}).get(_pattern(path[1:]))
     return default is ANY or (default is not None and bool(value == default))
+
+
+def is_omitted(path: Path, value: Any) -> bool:
+    """Whether ``value``, which is predicted at ``path``, is one that the API server does not store."""
+    return value in _EMPTY or (path[-1] in _OMITTED and value == _OMITTED[path[-1]])
 
 
 def equal(path: Path, predicted: Any, real: Any) -> bool:

@@ -76,11 +76,16 @@ def _found(few: Tried) -> dict[str, Any]:
                 tried.append((id_, value))
                 value = _laid_over(now, id_, value)
                 then = few.with_values({**values, id_: value})
-                if then.cost < now.cost:
+                if then.cost < now.cost and not _only_hides(id_, then):
                     values[id_], now = value, then
         if now.cost >= cost or not now.differences:
             break
     return values
+
+
+def _only_hides(id_: str, then: Compared) -> bool:
+    """Whether fewer Services are predicted, and those are not there either."""
+    return id_ == "service.per" and any(one.kind == "Service" for one in then.matched.missing)
 
 
 def _laid_over(now: Compared, id_: str, value: Any) -> Any:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from podplan.calibration.added import equal, is_added
+from podplan.calibration.added import equal, is_added, is_omitted
 from podplan.calibration.matching import Matched, Pair, Predicted
 from podplan.findings import Path
 from podplan.provenance import Doc
@@ -114,7 +114,7 @@ def _compared(pair: Pair, path: Path, at: Path, predicted: Any, real: Any) -> It
         for key, value in predicted.items():
             if key in real:
                 yield from _compared(pair, (*path, key), (*at, key), value, real[key])
-            elif value not in (None, {}, []):
+            elif not is_omitted((*path, key), value):
                 yield (*path, key), (*at, key), value, ABSENT, False
         for key, value in real.items():
             if key in predicted or is_added(kind, (*at, key), value, real):

@@ -79,7 +79,8 @@ def _taken(free: dict[tuple[str, str], Object], kind: str, fits: Any) -> Object 
 def _is_replica(real: Object, predicted: Predicted) -> bool:
     """Whether a real object belongs to the replica that a predicted one is of."""
     role, index = predicted.group.role, predicted.number
-    labels = real["metadata"].get("labels") or {}
+    selected = (real.get("spec") or {}).get("selector") if real["kind"] == "Service" else None
+    labels = {**(selected or {}), **(real["metadata"].get("labels") or {})}
     if labels.get("replica-type"):
         return bool(labels["replica-type"] == role and str(labels.get("replica-index", index)) == str(index))
     name = str(labels.get("genericjob-replica") or real["metadata"]["name"])

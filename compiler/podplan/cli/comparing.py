@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from podplan.calibration.adopting import adoption
+from podplan.calibration.digits import without_digits
 from podplan.calibration.dump import ASKED, Dump, Object, of_job, read_dump
 from podplan.calibration.folding import folded
-from podplan.calibration.job import compared
+from podplan.calibration.job import Compared, compared
 from podplan.calibration.writing import with_settings
 from podplan.cli.exits import CLEAN, FINDINGS, WRONG_REQUEST
 from podplan.cli.output import reason, replace_file, write
@@ -45,9 +46,12 @@ def compare(made: Produced, path: str, dump: str, adopt: bool, format_: str, fla
             f"{file} is of another {cr.data['metadata']['name']}, whose uid is {found.uid}, not {uid}"
         )
     options = options._replace(uid=uid or found.uid)
-    before = compared(pruned(cr, check_cr(cr.data, settings.k8s_version).problems), options, found.objects)
+    objects, digits = (found.objects, "") if options.uid else without_digits(found.objects, _name(cr))
+    before = compared(pruned(cr, check_cr(cr.data, settings.k8s_version).problems), options, objects)
     wanted = adoption(before)
-    notes = [*_notes(found.others), f"not compared: {_left_out(before.options.uid, found.objects)}"]
+    notes = [*_notes(found.others), *_lacking(before), f"not compared: {_left_out(options.uid, objects)}"]
+    if digits:
+        notes.append(f'no uid is told, so "{digits}" is left out of all names (--uid compares it)')
     left = len(before.differences) > 0
     if adopt and wanted.values:
         _write(target, before.kind, wanted.values)
@@ -70,10 +74,19 @@ def _job(made: Produced, path: str, objects: list[Object], file: str) -> tuple[D
     there = [(job, dump) for job, dump in found if dump.objects]
     if len(there) == 1:
         return there[0]
-    names = ", ".join(f"{job.data['kind']} {job.data['metadata']['name']}" for job, _ in there or found)
+    names = ", ".join(f"{job.data['kind']} {_name(job)}{_of_namespace(job)}" for job, _ in there or found)
     if there:
         raise RequestError(f"{file} holds objects of several jobs ({names}); keep those of one")
     raise RequestError(f"{file} holds nothing of {names}")
+
+
+def _name(job: Doc) -> str:
+    return str(job.data["metadata"]["name"])
+
+
+def _of_namespace(job: Doc) -> str:
+    namespace = job.data["metadata"].get("namespace")
+    return f" in the namespace {namespace}" if namespace else ""
 
 
 def _content(dump: str) -> bytes:
@@ -89,6 +102,17 @@ def _content(dump: str) -> bytes:
 def _notes(others: Mapping[str, int]) -> list[str]:
     told = ", ".join(f"{number} {kind}" for kind, number in sorted(others.items()))
     return [f"of other jobs, and not looked at: {told}"] if told else []
+
+
+def _lacking(before: Compared) -> list[str]:
+    """Of kinds that the dump has none of: maybe nobody asked for them."""
+    there = {one["kind"] for one in before.real}
+    kinds = [kind for kind in dict.fromkeys(one.kind for one in before.matched.missing) if kind not in there]
+    return (
+        [f"there is no {' and no '.join(kinds)} of this job at all; is the dump what {ASKED} prints?"]
+        if kinds
+        else []
+    )
 
 
 def _left_out(uid: str, objects: Sequence[Mapping[str, Any]]) -> str:
