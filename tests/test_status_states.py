@@ -71,6 +71,8 @@ DIES = ("Failed", 137)
         ("worker-1: Running\nworker: 137", [RUNS, DIES, RUNS, DIES, DIES]),
         ("worker-0: 0", [RUNS, ("Succeeded", None), RUNS, RUNS, RUNS]),
         ("worker-0: {phase: Failed}", [RUNS, ("Failed", None), RUNS, RUNS, RUNS]),
+        ("worker-0: Evicted", [RUNS, ("Failed", None), RUNS, RUNS, RUNS]),
+        ("worker-0: OOMKilled", [RUNS, ("Failed", 137), RUNS, RUNS, RUNS]),
         ("worker-0: {reason: Evicted}", [RUNS, ("Failed", None), RUNS, RUNS, RUNS]),
         ("worker-0: {restarts: 2}", [RUNS, RUNS, RUNS, RUNS, RUNS]),
         ("worker-0: Deleted\n---\nworker-1: 137", [RUNS, ("Deleted", None), DIES, RUNS, RUNS]),

@@ -13,6 +13,11 @@ from podplan.status.replicas import PHASES
 from podplan.status.told import Told, demand_phase, shown
 
 FIELDS = ("phase", "exitCode", "reason", "restarts")
+# What kubectl shows in place of a phase, and people copy.
+_REASONS: dict[str, dict[str, Any]] = {
+    "Evicted": {"reason": "Evicted"},
+    "OOMKilled": {"exitCode": 137, "reason": "OOMKilled"},
+}
 _MOST = {"exitCode": 255, "restarts": 2_147_483_647}
 
 
@@ -54,7 +59,7 @@ def told(name: str, state: Any, known: Names, name_place: str, place: str) -> To
 def _given(name: str, state: Any, place: str) -> dict[str, Any]:
     """A state as a mapping of FIELDS."""
     if isinstance(state, str):
-        return {"phase": state}
+        return _REASONS.get(state, {"phase": state})
     if isinstance(state, int) and not isinstance(state, bool):
         return {"exitCode": state}
     if not isinstance(state, dict) or not state:
