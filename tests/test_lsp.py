@@ -338,7 +338,7 @@ def test_hover_tells_the_effective_value_and_hides_secrets(project: Path) -> Non
         assert hover(editor, JOB, job.replace("  replicas: 32", "| replicas: 32")) == ""
         broken = job.replace("  replicas: 32", "  repl|icas: {").replace("launcher:", "launcher")
         assert "How many Pods." in hover(editor, JOB, broken)
-        unfinished = "apiVersion: podplan/v1\nkind: JobProfile\nspec: {proc|esses: 3, {"
+        unfinished = "apiVersion: podplan/v1\nkind: JobProfile\nspec: {job: DeepSpeedJob, proc|esses: 3, {"
         assert "processes: auto is written out" in hover(editor, JOB, unfinished)
         generic = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nspec:\n  success|Rules: {\n"
         assert "one of its successRules" in hover(editor, JOB, generic)

@@ -6,7 +6,7 @@ import os
 import re
 from typing import Any
 
-from podplan.findings import Path, value_at
+from podplan.findings import Path
 from podplan.lsp.diagnostics import Places
 from podplan.lsp.names import chain, part_of_inventory
 from podplan.lsp.spot import Spot
@@ -30,7 +30,7 @@ def location(spot: Spot, workspace: Workspace, places: Places) -> dict[str, Any]
     path = spot.path
     if not path:
         return None
-    value = _value(spot, path)
+    value = spot.value(path)
     is_profile = spot.api_version.startswith("podplan/")
     if is_profile and path[:2] == ("spec", "extends") and value:
         return _of_file(spot, value, places)
@@ -40,11 +40,6 @@ def location(spot: Spot, workspace: Workspace, places: Places) -> dict[str, Any]
     inventory = workspace.inventory(spot.document.path) if part and value else None
     name = value.partition("/")[0] if "env" in path else value
     return _key(inventory, ("spec", part, name), places) if inventory is not None else None
-
-
-def _value(spot: Spot, path: Path) -> str:
-    data = value_at(spot.item.doc.data, path) if spot.item is not None else spot.outline.values.get(path)
-    return data if isinstance(data, str) else ""
 
 
 def _in_expression(spot: Spot) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from typing import Any
 from podplan import schema
 from podplan.findings import Path
 from podplan.limits import BoundExceeded
-from podplan.lsp.effects import MAX_PLANS, effects, pods
+from podplan.lsp.effects import MAX_PLANS, Effect, effects, pods
 from podplan.lsp.spot import Spot
 from podplan.lsp.workspace import Workspace
 from podplan.pipeline import Plan
@@ -56,21 +56,25 @@ def text(spot: Spot, workspace: Workspace) -> str | None:
     if not path:
         return None
     said = list(_meaning(spot, path, workspace.asked(spot.document.path).settings.k8s_version))
-    facts: list[Fact] = []
+    traced: list[Effect] = []
     with suppress(RequestError, BoundExceeded, OutsideRoot):  # the diagnostics say so
-        said += _effect(spot, path, workspace, facts)
-    known = {fact.id: fact for fact in (*facts, *_facts(spot.kind, path, bool(facts)))}
+        said += _effect(spot, path, workspace, traced)
+    told = (*(fact for one in traced for fact in one.facts), *_facts(spot, path, bool(traced)))
+    known = {fact.id: fact for fact in told}
     said += _block([f"- {fact.text} [{fact.basis}]" for fact in list(known.values())[:MOST_FACTS]])
     return "\n".join(said) if said else None
 
 
-def _facts(kind: str, path: Path, traced: bool) -> Iterator[Fact]:
-    """What lowering does with a field in general: what names it, and where no trace says more, what it gives."""
+def _facts(spot: Spot, path: Path, traced: bool) -> Iterator[Fact]:
+    """What lowering does with a field in general: what names it, and what it gives where no trace says so."""
     if path[:2] == ("spec", "environments"):
         path = ("spec", *path[3:])
-    known = becoming(_OWN_KIND.get(kind, kind), ".".join(step for step in path if isinstance(step, str)))
+    kind = _OWN_KIND.get(spot.kind, spot.kind)
+    known = becoming(kind, ".".join(step for step in path if isinstance(step, str)))
     if not traced:
-        yield from (fact for part in known.parts for fact in part.facts)
+        job = spot.value(("spec", "job"))
+        own = (part for part in known.parts if part.kind == job or not part.kind.endswith("Job"))
+        yield from (fact for part in own for fact in part.facts)
     yield from known.told
 
 
@@ -94,9 +98,9 @@ def _meaning(spot: Spot, path: Path, version: str) -> Iterator[str]:
 _BOUNDS = {"minimum": "at least", "maximum": "at most", "default": "default"}
 
 
-def _effect(spot: Spot, path: Path, workspace: Workspace, facts: list[Fact]) -> Iterator[str]:
-    """The Pods that follow, and the fields of CR or Pods that come from here, of one variant; by what facts
-    they do is added to ``facts``."""
+def _effect(spot: Spot, path: Path, workspace: Workspace, traced: list[Effect]) -> Iterator[str]:
+    """The Pods that follow, and the fields of CR or Pods that come from here, of one variant, which are
+    added to ``traced``."""
     if spot.parsed is None or spot.item is None or spot.item.what not in ("profile", "base", "cr"):
         return
     made = list(islice(workspace.plans_of(spot.document), MAX_PLANS))
@@ -117,7 +121,7 @@ def _effect(spot: Spot, path: Path, workspace: Workspace, facts: list[Fact]) -> 
             ]
             yield from _block([f"in {document}{variant}:", *told])
         yield from ["- …"] if len(found) > MOST_EFFECTS else []
-        facts += [fact for one in found for fact in one.facts]
+        traced += found
         return
 
 

@@ -45,15 +45,16 @@ class Spot(NamedTuple):
     @property
     def kind(self) -> str:
         """The kind of the document, "" where nothing says it."""
-        return self._said("kind")
+        return self.value(("kind",))
 
     @property
     def api_version(self) -> str:
-        return self._said("apiVersion")
+        return self.value(("apiVersion",))
 
-    def _said(self, key: str) -> str:
-        data = self.item.doc.data if self.item is not None else None
-        found = data.get(key) if isinstance(data, dict) else self.outline.values.get((key,))
+    def value(self, path: Path) -> str:
+        """The text that is written at a path, "" where there is none."""
+        values = self.outline.values
+        found = value_at(self.item.doc.data, path) if self.item is not None else values.get(path)
         return found if isinstance(found, str) else ""
 
     def keys(self, path: Path) -> list[str]:
