@@ -191,6 +191,7 @@ def assert_tidy(made: Picture) -> None:
     """Nothing lies over another, nor outside; and texts stay where they are put."""
     plate = laid_out(made, columns([made]))
     boxes = [*(at.box for at in plate.cards), *(at.box for at in plate.sides)]
+    boxes += [plate.note] if plate.note is not None else []
     for i, box in enumerate(boxes):
         assert box.x >= 0
         assert box.right <= plate.width
@@ -199,6 +200,8 @@ def assert_tidy(made: Picture) -> None:
             apart_x = box.right <= other.x or other.right <= box.x
             assert apart_x or box.bottom <= other.y or other.bottom <= box.y
     for at in plate.cards:
+        if plate.gang is not None:
+            assert (plate.gang.bottom > at.bottom) == at.card.gang
         for row in at.rows:
             assert at.box.y < row.y
             assert row.bottom < at.box.bottom
@@ -308,6 +311,12 @@ def pictures(draw: st.DrawFn) -> Picture:
 def test_no_text_gets_out_of_its_place(made: list[Picture]) -> None:
     text = svg(made)
     parsed(text)
+    for one in made:
+        assert_tidy(
+            one
+            if one.gang is not None
+            else one._replace(cards=tuple(c._replace(gang=False) for c in one.cards))
+        )
     assert not set(text) & set("\x00\x1b\u202e\u2066\ud800")
     text.encode()
     assert_grammar(mermaid(made))
@@ -457,6 +466,20 @@ def test_a_paused_job_says_so_and_is_drawn_as_it_goes_on() -> None:
     resumed = drawn(cr, resumed=True)
     assert not resumed.note
     assert resumed.cards
+
+
+def test_what_runs_beside_a_paused_job_stands_below_its_note() -> None:
+    spec = """
+    runMode: {pause: {enabled: true}}
+    scheduler: {t9kScheduler: {}}
+    tensorboardSpec: {image: tb, logDir: {pvc: [{name: logs}]}}
+    replicaSpecs: [{type: worker, template: {spec: {containers: [{name: a, image: i}]}}}]
+    """
+    for values in ({}, {"podgroup.while-paused": True}):
+        made = drawn(job("PyTorchTrainingJob", spec), values=values)
+        assert [card.kind for card in made.cards] == ["TensorBoard"]
+        assert (made.gang is None) == (not values)
+        assert_tidy(made)
 
 
 def test_roles_of_no_replicas_say_why_nothing_runs() -> None:

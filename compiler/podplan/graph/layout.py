@@ -36,6 +36,7 @@ ROW, ROW_GAP, ROW_CALL = 26, 8, 38
 SIDE_HEAD, SIDE_LINE, SIDE_GAP = 44, 15, 14
 FIELD, LABEL_ROOM = 12, 56
 GAP, CALL_GAP = 26, 26
+NOTE = 58
 MOST_LINES = 6
 
 
@@ -73,13 +74,16 @@ def laid_out(picture: Picture, shown: Columns) -> Plate:
     order = {card.id: i for i, card in enumerate(cards)}
     lanes = sorted((c for c in between if span(c, order) > 1), key=lambda c: (span(c, order), low(c, order)))
     x = MARGIN + (LEFT + GUTTER if shown.left else 0)
-    pad = GANG_PAD if any(card.gang for card in cards) else 0
+    pad, head = (GANG_PAD, GANG_HEAD) if picture.gang is not None else (0, 0)
     inset = pad + LANE * len(lanes)
     top = MARGIN + HEAD
-    placed, gaps = _stack(cards, between, lanes, order, x + inset, top, picture)
-    outer = Box(x, top, inset + MIDDLE + STACK + pad, 0)
-    gang = _gang_box(placed, outer) if picture.gang is not None else None
-    note = Box(outer.x, top, MIDDLE, 58) if picture.note else None
+    note = Box(x + pad, top + head, MIDDLE, NOTE) if picture.note else None
+    start = top + head + (NOTE + GAP if picture.note else 0)
+    if cards and not cards[0].gang:
+        start += pad
+    placed, gaps = _stack(picture, cards, lanes, order, x + inset, start)
+    outer = Box(x, top, inset + MIDDLE + STACK + pad, head + (NOTE + pad if picture.note else 0))
+    gang = _around(placed, outer) if picture.gang is not None else None
     by_id = {at.card.id: at for at in placed}
     sides = (
         *_beside(picture, order, by_id, MARGIN, LEFT, top, True),
@@ -98,26 +102,19 @@ def laid_out(picture: Picture, shown: Columns) -> Plate:
 
 
 def _stack(
-    cards: Sequence[Card],
-    between: Sequence[Call],
-    lanes: Sequence[Call],
-    order: Mapping[str, int],
-    x: int,
-    top: int,
-    picture: Picture,
+    picture: Picture, cards: Sequence[Card], lanes: Sequence[Call], order: Mapping[str, int], x: int, y: int
 ) -> tuple[list[CardAt], list[Gap]]:
     """The cards below one another, with room between them for labels."""
     labels: list[list[Call]] = [[] for _ in cards]
     for lane in lanes:
         passed = range(low(lane, order), low(lane, order) + span(lane, order))
         labels[min(passed, key=lambda i: len(labels[i]))].append(lane)
-    y = top + (GANG_HEAD if picture.gang is not None and cards and cards[0].gang else 0)
     placed: list[CardAt] = []
     gaps: list[Gap] = []
     for i, card in enumerate(cards):
         inner = [call for call in picture.calls if call.source == call.target == card.id]
         placed.append(_card(card, x, y, inner))
-        calls = tuple(c for c in between if span(c, order) == 1 and low(c, order) == i)
+        calls = tuple(c for c in picture.calls if span(c, order) == 1 and low(c, order) == i)
         gaps.append(Gap(placed[-1].bottom, calls, tuple(labels[i])))
         y = placed[-1].bottom + _height(len(calls) + len(labels[i]))
         if i + 1 < len(cards) and card.gang and not cards[i + 1].gang:
@@ -143,9 +140,10 @@ def _card(card: Card, x: int, y: int, inner: Sequence[Call]) -> CardAt:
     return CardAt(card, Box(x, y, MIDDLE, below + (CARD_PAD if card.rows else 6) - y), fields, tuple(rows))
 
 
-def _gang_box(placed: Sequence[CardAt], outer: Box) -> Box:
-    bottom = max((at.bottom for at in placed if at.card.gang), default=outer.y + GANG_HEAD - GANG_PAD)
-    return outer._replace(height=bottom + GANG_PAD - outer.y)
+def _around(placed: Sequence[CardAt], outer: Box) -> Box:
+    """The frame of the gang: it goes down to the last card in it, if there is one."""
+    bottom = max((at.bottom + GANG_PAD for at in placed if at.card.gang), default=outer.bottom)
+    return outer._replace(height=bottom - outer.y)
 
 
 def _beside(

@@ -33,7 +33,7 @@ def mermaid(pictures: Sequence[Picture]) -> str:
 
 def label(*lines: str) -> str:
     """A label in quotes, of several lines; whatever could mean something to Mermaid or HTML is escaped."""
-    return '"' + "<br/>".join(_escaped(line) for line in lines if line) + '"'
+    return '"' + ("<br/>".join(_escaped(line) for line in lines if line) or "–") + '"'
 
 
 def _escaped(text: str) -> str:

@@ -153,16 +153,20 @@ def _gang(box: Box, picture: Picture) -> list[str]:
 
 def _note(box: Box, note: str) -> list[str]:
     first, _, rest = note.partition(" (")
-    middle = box.x + box.width // 2
-    lines = [_text(middle, box.y + (27 if rest else 34), first, "t b", anchor="middle")]
+    middle, room = box.x + box.width // 2, box.width - 20
+    lines = [_text(middle, box.y + (27 if rest else 34), fit(first, room, 12), "t b", anchor="middle")]
     if rest:
-        lines.append(_text(middle, box.y + 44, rest.rstrip(")"), "q small", anchor="middle"))
+        lines.append(_text(middle, box.y + 44, fit(rest.rstrip(")"), room, 11), "q small", anchor="middle"))
     return [_rect(box, "gang", 10), *lines]
 
 
 def _card(at: CardAt) -> list[str]:
     card, box = at.card, at.box
-    lines = ["<g>", f"<title>{escape(f'{card.title}: {card.name}')}</title>"]
+    fields = [f"{label} {value}" for label, value in card.fields]
+    lines = [
+        "<g>",
+        _tip_of(f"{card.title} {card.name}", *fields, *(f"{row.name} {row.runs}" for row in card.rows)),
+    ]
     if card.many:
         lines += [_rect(box._replace(x=box.x + n, y=box.y + n), "back", 9) for n in (STACK, STACK // 2)]
     lines.append(_rect(box, "card", 9))
@@ -201,9 +205,9 @@ def _side(at: SideAt) -> list[str]:
     room = box.width - 24
     lines = [
         "<g>",
-        f"<title>{escape(f'{side.kind} {side.name}')}</title>",
+        _tip_of(f"{side.kind} {side.name}", *side.lines),
         _rect(box, f"side l-{_colour(side.kind)}", 7),
-        _text(box.x + 12, box.y + 18, side.kind, f"kind k-{_colour(side.kind)}"),
+        _text(box.x + 12, box.y + 18, fit(side.kind, room, 11), f"kind k-{_colour(side.kind)}"),
         _text(box.x + 12, box.y + 34, fit(side.name, room, 11.5, True), "t m"),
     ]
     if side.made and side.left:
@@ -252,11 +256,9 @@ def _tip(before: tuple[int, int], end: tuple[int, int]) -> str:
 
 def _legend(plate: Plate) -> list[tuple[str, str]]:
     """The signs that occur, each with what it means."""
-    cards = plate.picture.cards
     signs = [("call", "reaches (known from, port)")] if plate.arrows else []
     signs += [("link", "reads, mounts, is served by")] if plate.curves else []
     signs += [("dot", "all in the frame")] if any(curve.all for curve in plate.curves) else []
-    signs += [("index", "each index")] if any(card.many for card in cards) else []
     return signs
 
 
@@ -268,15 +270,18 @@ def _legend_line(signs: Sequence[tuple[str, str]], y: int) -> list[str]:
             lines += [f'<path class="call" d="M{x} {y - 4}h20"/>', _tip((x, y - 4), (x + 24, y - 4))]
         elif sign == "link":
             lines.append(f'<path class="link l-quiet" d="M{x} {y - 4}h24"/>')
-        elif sign == "dot":
+        else:
             lines += [f'<path class="link l-quiet" d="M{x} {y - 4}h20"/>']
             lines += [f'<circle class="q" cx="{x + 21}" cy="{y - 4}" r="3.5"/>']
-        else:
-            lines.append(_text(x, y, "{0..3}", "q m"))
-        x += 32 if sign != "index" else 46
+        x += 32
         lines.append(_text(x, y, meaning, "q small"))
         x += round(width(meaning, 11)) + 26
     return lines
+
+
+def _tip_of(*lines: str) -> str:
+    """What a browser shows in full, of texts that may be cut, where the mouse rests."""
+    return f"<title>{'&#10;'.join(escape(line) for line in lines)}</title>"
 
 
 def _rect(box: Box, name: str, round_: int) -> str:
@@ -286,5 +291,5 @@ def _rect(box: Box, name: str, round_: int) -> str:
 
 def _text(x: int, y: int, text: str, name: str, full: str = "", anchor: str = "") -> str:
     where = f' text-anchor="{anchor}"' if anchor else ""
-    tip = f"<title>{escape(full)}</title>" if full not in ("", text) else ""
+    tip = _tip_of(full) if full not in ("", text) else ""
     return f'<text class="{name}" x="{x}" y="{y}"{where}>{tip}{escape(text)}</text>'
