@@ -13,7 +13,8 @@ from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, texts
 from podplan.launchers.mpirun import Mpirun
-from podplan.lint.checks._jobs import mode, spec_of
+from podplan.lint.checks._hosts import is_loopback
+from podplan.lint.checks._jobs import counted, mode, spec_of
 from podplan.lint.checks._launches import launches
 from podplan.lint.subject import Hit, Job, Subject
 
@@ -62,6 +63,9 @@ def starts_without_wait(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]
         facts = launch.invocation.facts
         if not isinstance(facts, Mpirun) or not (facts.hosts or facts.hostfile is not None):
             continue
+        others = [host for host in facts.hosts if not is_loopback(host.partition(":")[0])]
+        if (facts.hosts and not others) or sum(group.replicas for group in subject.job.pods) < 2:
+            continue
         spec = mapping(launch.group.doc.data, "spec")
         written = " ".join(value for key in ("command", "args") for _, value in texts(launch.container, key))
         patient = _PATIENT.search(written) or any(
@@ -70,7 +74,7 @@ def starts_without_wait(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]
         by_env = any("ConnectionAttempts" in (value or "") for value in launch.invocation.variables.values())
         if patient or by_env or spec.get("initContainers"):
             continue
-        hosts = f"{len(facts.hosts)} hosts" if facts.hosts else "the hosts of its hostfile"
+        hosts = counted(len(others), "host") if others else "the hosts of its hostfile"
         values = {"by": launch.invocation.word.name, "hosts": hosts}
         yield Hit(launch.place(launch.invocation.word), values, doc=launch.group.doc, group=launch.group)
 
