@@ -247,3 +247,13 @@ def test_a_privileged_namespace_refuses_nothing(folder: Path, level: str, config
         "check", "--format", "concise", "--inventory", "inventory.yaml", "job.yaml", cwd=folder
     ).out
     assert f": {severity} SEC002 " in said
+
+
+@pytest.mark.parametrize("text", [None, "", "# nothing yet\n"])
+def test_a_folder_without_a_policy_is_a_wrong_configuration(folder: Path, text: str | None) -> None:
+    (folder / "rules" / "own.yaml").unlink()
+    if text is not None:
+        (folder / "rules" / "own.yaml").write_text(text)
+    run = podplan("check", "job.yaml", cwd=folder)
+    assert run.code == 2
+    assert 'podplan.toml:1: policies: there is no policy in "rules"' in run.err

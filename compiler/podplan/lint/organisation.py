@@ -15,7 +15,7 @@ from podplan.lint.vap import BINDING_KIND, POLICY_KIND, is_admission, named, rea
 from podplan.lint.vap import code as vap_code
 from podplan.nearest import did_you_mean
 from podplan.provenance import Doc
-from podplan.reading.files import expand, read_inside, root_of
+from podplan.reading.files import NoSuchPath, expand, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.schema import check_against
@@ -45,6 +45,8 @@ def organisation(folders: Sequence[str], known: Iterable[str]) -> Organisation:
     taken = set(known)
     for folder in folders:
         docs = list(_docs(folder, texts))
+        if not any(doc.data is not None for doc in docs):
+            raise NoSuchPath(f'there is no policy in "{folder}"')
         for doc in docs:
             if not is_admission(doc.data) and _is_policy(doc.data):
                 found = _problems(doc, taken)
