@@ -224,7 +224,7 @@ _LINES = [
 
 
 def assert_grammar(text: str) -> None:
-    """The few forms of lines that we write; Mermaid's own parser reads them (see docs/graph.md)."""
+    """Only the few forms of lines that mermaid 11 was seen to parse and to draw, hostile labels in them."""
     for line in text.splitlines():
         assert any(re.fullmatch(form, line) for form in _LINES), line
     assert text.count("subgraph ") == len(re.findall(r"^ *end$", text, re.MULTILINE))
@@ -391,6 +391,19 @@ def test_who_reaches_whom_by_variables() -> None:
     """
     made = drawn(job("PyTorchTrainingJob", spec))
     assert calls(made) == [("worker × 3", "master × 1", "MASTER_ADDR :23456", False)]
+
+
+@pytest.mark.parametrize("per", ["replica", "job", "first"])
+def test_who_reaches_whom_with_other_services(per: str) -> None:
+    spec = """
+    replicaSpecs:
+    - {type: master, template: &t {spec: {containers: [{name: pytorch, image: i, command: [./train]}]}}}
+    - {type: worker, replicas: 3, template: *t}
+    """
+    made = drawn(job("PyTorchTrainingJob", spec), values={"service.per": per})
+    assert calls(made) == [("worker × 3", "master × 1", "MASTER_ADDR :23456", False)]
+    served = {link.card for link in made.links if link.side.startswith("v")}
+    assert served == ({"p0"} if per == "first" else {"p0", "p1"})
 
 
 def test_the_last_port_counts() -> None:

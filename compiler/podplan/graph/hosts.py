@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from podplan.groups import Group
@@ -39,21 +39,24 @@ class Hosts(NamedTuple):
     pattern: re.Pattern[str] | None
 
 
-def hosts(groups: Iterable[Group]) -> Hosts:
-    """The hosts of a job: the name of each replica's Service, and of its only Service."""
-    known = [_host(group) for group in groups if group.doc.data["kind"] == "Service"]
+def hosts(services: Sequence[Group], pods: Sequence[Group]) -> Hosts:
+    """The hosts of a job: its Services by name, and Pods by theirs where one Service is for the whole job."""
+    known = {host.pattern: host for host in (_host(one, _ports(one.doc.data)) for one in services)}
+    whole = [_ports(service.doc.data) for service in services if not service.role]
+    for pod in pods if whole else ():
+        host = _host(pod, whole[0])
+        known.setdefault(host.pattern, host)
     if not known:
         return Hosts((), None)
-    known.sort(key=lambda host: -len(host.pattern))
-    names = "|".join(f"(?P<h{i}>{host.pattern.replace('<i>', f'<i{i}>')})" for i, host in enumerate(known))
-    return Hosts(tuple(known), re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])", re.ASCII))
+    ordered = sorted(known.values(), key=lambda host: -len(host.pattern))
+    names = "|".join(f"(?P<h{i}>{host.pattern.replace('<i>', f'<i{i}>')})" for i, host in enumerate(ordered))
+    return Hosts(tuple(ordered), re.compile(rf"(?<![\w.-])(?:{names})(?![\w-])", re.ASCII))
 
 
-def _host(service: Group) -> _Host:
-    name = service.doc.varies.get(("metadata", "name"))
-    ports = _ports(service.doc.data)
+def _host(named: Group, ports: str) -> _Host:
+    name = named.doc.varies.get(("metadata", "name"))
     if not isinstance(name, Indexed):
-        return _Host(re.escape(service.doc.data["metadata"]["name"]), service.role, ports)
+        return _Host(re.escape(named.doc.data["metadata"]["name"]), named.role, ports)
     pattern, offset = "", 0
     for part in name.parts:
         if isinstance(part, str):
@@ -62,7 +65,7 @@ def _host(service: Group) -> _Host:
             pattern, offset = pattern + rf"(?P<i>\d{{1,{_MOST_DIGITS}}})", part
         else:
             pattern += rf"\d{{1,{_MOST_DIGITS}}}"
-    return _Host(pattern, service.role, ports, offset)
+    return _Host(pattern, named.role, ports, offset)
 
 
 def _ports(service: Mapping[str, Any]) -> str:
@@ -131,6 +134,8 @@ def _find(pieces: Iterable[str], known: Hosts, why: str, port: str = "") -> Iter
             index = int(match[f"i{which}"]) - host.offset if "<i>" in host.pattern else None
             after = _PORT.match(piece, match.end())
             said = (after and after[1]) or port
+            if not said and not host.role:
+                continue  # the Service of the whole job may be called like the job: the word alone says nothing
             ports = f":{said}" if said else host.ports
             yield Mention(host.role, index, why, ports)
 

@@ -88,7 +88,8 @@ def _why_nothing(cr: Mapping[str, Any]) -> str:
 def _gang(group: Group, replicas: int) -> Gang:
     spec = mapping(group.doc.data, "spec")
     least = number(spec, "minMember")
-    parts = [f"minMember {least:,} of {replicas:,} Pods", f"queue {spec.get('queue')}"]
+    of = f" of {replicas:,} Pods" if replicas else ""
+    parts = [f"minMember {least:,}{of}", f"queue {spec.get('queue')}"]
     return Gang(name(group), " · ".join([*parts, f"priority {spec.get('priority')}"]))
 
 
@@ -143,7 +144,7 @@ def _calls(
     found: Sequence[Role], by_kind: Mapping[str, Sequence[Group]]
 ) -> tuple[tuple[Call, ...], dict[int, tuple[str, ...]]]:
     """Who names whom; and by card, what its Pods name each other by."""
-    known = hosts(by_kind.get("Service", []))
+    known = hosts(by_kind.get("Service", []), by_kind.get("Pod", []))
     files = {text(mapping(g.doc.data, "metadata"), "name"): g.doc for g in by_kind.get("ConfigMap", [])}
     labels: dict[tuple[int, int, int, int], dict[tuple[str, str], None]] = {}
     peers: dict[int, dict[tuple[str, str], None]] = {}
