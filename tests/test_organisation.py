@@ -257,3 +257,10 @@ def test_a_folder_without_a_policy_is_a_wrong_configuration(folder: Path, text: 
     run = podplan("check", "job.yaml", cwd=folder)
     assert run.code == 2
     assert 'podplan.toml:1: policies: there is no policy in "rules"' in run.err
+
+
+def test_policies_in_a_folder_that_is_checked_are_not_counted_as_unchecked(folder: Path) -> None:
+    (folder / "rules" / "gpus.yaml").write_text(ADMISSION)
+    assert "ValidatingAdmissionPolicy" not in podplan("check", "--ignore", "SEC", ".", cwd=folder).out
+    assert "1 × no apiVersion" in podplan("check", "--isolated", "rules/own.yaml", cwd=folder).out
+    assert "no apiVersion" not in podplan("check", "--ignore", "SEC", ".", cwd=folder).out

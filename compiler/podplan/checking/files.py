@@ -25,7 +25,7 @@ def file_findings(source: Source, run: Run) -> Iterator[Finding]:
     found = list(items(source))
     ours = any(item.what != "other" for item in found) or mentions_ours(source.text)
     if not ours or (source.faults and not found and is_helm_template(source.text)):
-        run.not_checked.update(item.reason for item in found)
+        run.not_checked.update(item.reason for item in found if not _is_in_policies(source.file, run))
         if not found:
             run.not_checked[_why_nothing(source)] += 1
         return
@@ -72,10 +72,17 @@ def fault_finding(source: Source, fault: Fault) -> Finding:
     )
 
 
+def _is_in_policies(file: str, run: Run) -> bool:
+    """Whether the documents of a file were read as policies, examples or params, and so checked."""
+    texts = run.settings.terms.policy_texts
+    return bool(texts) and os.path.realpath(file) in {os.path.realpath(one) for one in texts}
+
+
 def _item_findings(item: Item, run: Run) -> Iterator[Finding]:
     run.secrets += secrets_written(item.doc)
     if item.what == "other":
-        run.not_checked[item.reason] += 1
+        if not _is_in_policies(item.doc.name, run):
+            run.not_checked[item.reason] += 1
     elif item.what in ("base", "inventory"):
         run.shared.add(item.doc.name)
         faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
