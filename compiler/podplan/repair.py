@@ -6,6 +6,7 @@ go away, or that brings errors, is withdrawn.
 
 from __future__ import annotations
 
+from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -120,20 +121,22 @@ def _apart(findings: Iterable[Finding]) -> list[Finding]:
     chosen = []
     for found in findings:
         edits = _edits(found)
-        if any(
-            edit.start <= end and start <= edit.end
-            for edit in edits
-            for start, end in taken.get(edit.file, ())
-        ):
+        if any(_meets(edit, taken.get(edit.file, [])) for edit in edits):
             continue
         for edit in edits:
-            taken.setdefault(edit.file, []).append((edit.start, edit.end))
+            insort(taken.setdefault(edit.file, []), (edit.start, edit.end))
         chosen.append(found)
     return chosen
 
 
+def _meets(edit: Edit, taken: list[tuple[int, int]]) -> bool:
+    """Whether an edit touches one of the stretches that are ``taken``, in order."""
+    place = bisect(taken, (edit.start, edit.end))
+    return any(edit.start <= end and start <= edit.end for start, end in taken[max(0, place - 1) : place + 1])
+
+
 def _edited(findings: Iterable[Finding], texts: Texts) -> dict[str, str]:
-    """The texts of files with the edits of all findings, last edit first; files not at hand are left out."""
+    """The texts of files with the edits of all findings; files not at hand are left out."""
     by_file: dict[str, list[Edit]] = {}
     for found in findings:
         for edit in _edits(found):
@@ -141,10 +144,12 @@ def _edited(findings: Iterable[Finding], texts: Texts) -> dict[str, str]:
                 by_file.setdefault(edit.file, []).append(edit)
     new: dict[str, str] = {}
     for file, edits in by_file.items():
-        text = texts[file]
-        for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-            text = text[: edit.start] + edit.text + text[edit.end :]
-        new[file] = text
+        text, last = texts[file], 0
+        pieces: list[str] = []
+        for edit in sorted(edits, key=lambda edit: edit.start):
+            pieces += (text[last : edit.start], edit.text)
+            last = edit.end
+        new[file] = "".join([*pieces, text[last:]])
     return new
 
 
@@ -168,12 +173,13 @@ def _failure(chosen: Sequence[Finding], before: Result, after: Result) -> str:
     for (rule, file), number in Counter((found.rule, found.location.file) for found in chosen).items():
         if now[rule, file] > was[rule, file] - number:
             return f"{rule} would still be there"
+    paths = {one.location.path for one in chosen}
     of_form = all(found.rule.startswith(OF_FORM) for found in chosen)
     for found in after.repairs:
         key = found.rule, found.location.file
         new = found.severity is Severity.ERROR and now[key] > was[key]
         mends = found.fix is not None and found.fix.edits  # the next pass has it
-        there = any(found.location.path == one.location.path for one in chosen)
+        there = found.location.path in paths
         if new and not mends and (there or not of_form or found.rule.startswith("YAML")):
             return f"it would bring {found.rule}: {found.message}"
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any
 
 from podplan.findings import Path
@@ -34,13 +35,20 @@ def select(data: Any, text: str) -> Path:
     return path
 
 
-def show(data: Any, path: Path) -> str:
-    """A path as people write it; entries of lists go by name where they have one that is unique."""
+Names = dict[tuple[int, str], Counter[str]]
+
+
+def show(data: Any, path: Path, names: Names | None = None) -> str:
+    """A path as people write it; entries of lists go by name where they have one that is unique.
+
+    Who shows many paths of the same data hands in ``names``, empty at first, where those of lists are kept.
+    """
+    names = {} if names is None else names
     text = ""
     value = data
     for step in path:
         if isinstance(step, int):
-            text += f"[{_entry_name(value, step)}]"
+            text += f"[{_entry_name(value, step, names)}]"
         elif re.fullmatch(r"[A-Za-z_][\w-]*", step):
             text += f".{step}" if text else step
         else:
@@ -56,17 +64,22 @@ def _below(value: Any, step: str | int) -> Any:
         return None
 
 
-def _entry_name(entries: Any, index: int) -> str:
+def _entry_name(entries: Any, index: int, names: Names) -> str:
     if isinstance(entries, list) and index < len(entries) and isinstance(entries[index], dict):
         for key in NAMING_KEYS:
             name = entries[index].get(key)
-            if isinstance(name, str) and sum(_named(entry, key, name) for entry in entries) == 1:
+            if isinstance(name, str) and _counted(entries, key, names)[name] == 1:
                 return name
     return str(index)
 
 
-def _named(entry: Any, key: str, name: str) -> bool:
-    return isinstance(entry, dict) and str(entry.get(key)) == name
+def _counted(entries: list[Any], key: str, names: Names) -> Counter[str]:
+    """How many entries of a list have which name."""
+    known = names.get((id(entries), key))
+    if known is None:
+        known = Counter(str(entry.get(key)) for entry in entries if isinstance(entry, dict))
+        names[id(entries), key] = known
+    return known
 
 
 def _steps(text: str) -> list[str]:
@@ -94,7 +107,7 @@ def _step(value: Any, step: str) -> str | int | None:
     for key in NAMING_KEYS:
         # Of entries with one name the last counts, as for the env of a container.
         for index in range(len(value) - 1, -1, -1):
-            if _named(value[index], key, step):
+            if isinstance(value[index], dict) and str(value[index].get(key)) == step:
                 return index
     return int(step) if step.isdecimal() and int(step) < len(value) else None
 
@@ -104,6 +117,6 @@ def _what_is_there(value: Any) -> str:
         return ", ".join(map(str, value)) or "an empty mapping"
     if isinstance(value, list):
         return f"a list of {len(value)}: " + ", ".join(
-            _entry_name(value, i) for i in range(min(len(value), 20))
+            _entry_name(value, i, {}) for i in range(min(len(value), 20))
         )
     return f"only a {type(value).__name__}"

@@ -18,7 +18,7 @@ from podplan.lint.masking import ON_SECRETS
 from podplan.reading.documents import identity
 from podplan.reading.files import from_root
 from podplan.requests import RequestError
-from podplan.selecting import show
+from podplan.selecting import Names, show
 
 REASON = "baseline"
 DEFAULT_FILE = "podplan-baseline.json"
@@ -51,8 +51,11 @@ class Entry(NamedTuple):
         return (self.rule, where, self.level, self.path, self.value)
 
 
-def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
-    """The entry for a finding; ``texts`` has the text of its file, if it is a fault of the text."""
+def entry(found: Finding, texts: Mapping[str, str], names: Names | None = None) -> Entry:
+    """The entry for a finding; ``texts`` has the text of its file, if it is a fault of the text.
+
+    ``names`` are those of selecting.show.
+    """
     where = found.location
     named = found.object or (identity(found.document) if isinstance(found.document, dict) else None)
     if named is None:
@@ -65,7 +68,7 @@ def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
         found.rule,
         tuple(_text(named.get(part)) for part in _OBJECT) if named is not None else None,
         found.level,
-        show(found.document, where.path),
+        show(found.document, where.path, names),
         value,
         from_root(where.file),
         found.message,
@@ -93,13 +96,16 @@ def without_known(
     left: Counter[tuple[object, ...]] = Counter()
     for known in entries:
         left[known.key] += known.times
-    return [_marked(found, left, texts) if may_be(found) else found for found in findings]
+    names: Names = {}
+    return [_marked(found, left, texts, names) if may_be(found) else found for found in findings]
 
 
-def _marked(found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[str, str]) -> Finding:
+def _marked(
+    found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[str, str], names: Names
+) -> Finding:
     if found.suppressed:
         return found
-    key = entry(found, texts).key
+    key = entry(found, texts, names).key
     if left[key] <= 0:
         return found
     left[key] -= 1
@@ -109,7 +115,8 @@ def _marked(found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[st
 def collected(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[Entry, ...]:
     """The entries for findings, equal ones counted, in the order in which the file has them."""
     entries: dict[tuple[object, ...], Entry] = {}
-    for one in (entry(found, texts) for found in findings):
+    names: Names = {}
+    for one in (entry(found, texts, names) for found in findings):
         there = entries.get(one.key)
         entries[one.key] = one if there is None else there._replace(times=there.times + 1)
     return tuple(sorted(entries.values(), key=_order))
