@@ -5,11 +5,13 @@ Sources: lowering-anchors §4.1, row 2; the launchers themselves.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from podplan.kubernetes.shape import mapping
 from podplan.launchers.accelerate import Accelerate
+from podplan.launchers.deepspeed import HOSTFILE, DeepSpeed
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
@@ -89,13 +91,30 @@ def _wanted(launch: Launch) -> Wanted | None:
         return Wanted(*facts.nodes, option.word if option is not None else None)
     if isinstance(facts, Accelerate) and facts.machines is not None and facts.config_file is None:
         return Wanted(facts.machines, facts.machines, facts.line.options["num_machines"].word)
+    if isinstance(facts, DeepSpeed) and facts.line.sure and _lacks_hostfile(launch, facts):
+        return Wanted(
+            1, 1, None
+        )  # deepspeed then starts processes of this Pod only, whatever --num_nodes says
     return None
+
+
+def _lacks_hostfile(launch: Launch, facts: DeepSpeed) -> bool:
+    """Whether deepspeed finds no hostfile, since nothing of the Pod can have put one there: it stays local.
+
+    Asked for several nodes it refuses instead, and nothing trains.
+    """
+    folder = HOSTFILE.rpartition("/")[0]
+    spec = mapping(launch.group.doc.data, "spec")
+    local = facts.hostfile == HOSTFILE and (facts.nodes is None or facts.nodes < 2)
+    return local and folder not in json.dumps(spec) and not spec.get("initContainers")
 
 
 def _told(launch: Launch, wanted: Wanted) -> str:
     """What a launcher is told of its nodes."""
     if launch.torchrun is not None and launch.torchrun.standalone:
         return "--standalone"
+    if isinstance(launch.invocation.facts, DeepSpeed):
+        return "of no hostfile"
     if wanted.word is None:
         return "no number of nodes"
     return "--num_machines=1" if launch.invocation.launcher == "accelerate" else "--nnodes=1"
