@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podplan.lsp.names import expression
 from podplan.lsp.outline import Outline, outline
 from podplan.lsp.spot import path_at
 from podplan.source import read
@@ -110,6 +112,16 @@ def test_the_outline_of_a_whole_text_is_what_a_reader_of_yaml_sees(file: Path) -
                 assert found.whole == here == path_at(document, key.line, key.column + 1)
             if isinstance(below, dict | list):
                 waiting.append((here, below))
+
+
+@pytest.mark.parametrize("piece", [" ", "a", "a ", "# ", "${{", "{", "[", "- ", "'", '"', "a:", "a: ", "\\t"])
+@pytest.mark.parametrize("head", ["a", "a: ", "a: {", "- "])
+def test_long_lines_take_linear_time(head: str, piece: str) -> None:
+    line = head + piece * 30_000
+    began = time.process_time()
+    outline([line, "b: 1"], 0, len(line))
+    expression(line)
+    assert time.process_time() - began < 2
 
 
 PIECES = st.sampled_from([*"ab:-{}[],'\"#|>& \n", "a: ", "- ", "\n  ", "${{ x }}", "---\n", "训🚀"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 import click
 
@@ -27,17 +28,21 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 
     docs/editors.md says how editors start it: findings while typing, hover, completion, definitions, fixes.
     """
-    from podplan.cli.check import checking
     from podplan.lsp.server import serve
 
-    def asked(path: str) -> Asked:
-        flags = {**_NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
-        wanted = checking([path], **flags)
-        return Asked(wanted.settings, wanted.exclude)
-
+    asked = partial(settings_for, inventory=inventory, config=config, isolated=isolated)
     # Nothing else may read or write the streams of the protocol, whatever it prints.
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     return serve(stdin, stdout, asked)
+
+
+def settings_for(path: str, inventory: str = "", config: str = "", isolated: bool = False) -> Asked:
+    """What ``podplan check`` would go by for a file. Raises RequestError."""
+    from podplan.cli.check import checking
+
+    flags = {**_NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
+    wanted = checking([path], **flags)
+    return Asked(wanted.settings, wanted.exclude)

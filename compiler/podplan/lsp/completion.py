@@ -94,7 +94,8 @@ def _values(spot: Spot, cursor: Cursor, workspace: Workspace, encoding: Encoding
         return
     whole = whole_schema(spot.kind, _version(spot, workspace))
     here = fields.at(whole, cursor.path)
-    yield from (item(value, _ENUM) for value in fields.choices(here, whole) if _is_scalar(value))
+    chosen = [*fields.choices(here, whole), *fields.words(here, whole)]
+    yield from (item(value, _ENUM) for value in dict.fromkeys(filter(_is_scalar, chosen)))
     is_profile = spot.api_version.startswith("podplan/")
     if part := part_of_inventory(cursor.path, is_profile):
         with_keys = is_profile and "env" in cursor.path

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from podplan.findings import Path
+from podplan.limits import MAX_EXPRESSION_LENGTH
 from podplan.lsp.diagnostics import Places
 from podplan.lsp.names import chain, part_of_inventory
 from podplan.lsp.spot import Spot
@@ -15,7 +16,6 @@ from podplan.provenance import Doc
 from podplan.reading.files import beside, root_of
 
 _NAME = re.compile(r"(params|matrix)(?:\.([\w-]+)|\['([^']+)'\])")
-_EXPRESSION = re.compile(r"\$\{\{.*?\}\}")
 _HOMES: dict[str, tuple[Path, ...]] = {
     "params": (("spec", "params"),),
     "matrix": (("spec", "matrix", "axes"), ("spec", "matrix", "include")),
@@ -44,12 +44,13 @@ def location(spot: Spot, workspace: Workspace, places: Places) -> dict[str, Any]
 
 def _in_expression(spot: Spot) -> tuple[str, str] | None:
     """The param or axis that the cursor is on, inside an expression."""
-    line = spot.lines[spot.line]
-    for whole in _EXPRESSION.finditer(line):
-        for name in _NAME.finditer(line, whole.start(), whole.end()):
-            if name.start() <= spot.column <= name.end():
-                return name[1], name[2] or name[3]
-    return None
+    line, column = spot.lines[spot.line], spot.column
+    start = line.rfind("${{", 0, column)
+    end = line.find("}}", max(start, 0))
+    if start < 0 or end < column or end - start > MAX_EXPRESSION_LENGTH:
+        return None
+    names = _NAME.finditer(line, start, end)
+    return next((((one[1], one[2] or one[3])) for one in names if one.start() <= column <= one.end()), None)
 
 
 def _of_name(

@@ -17,7 +17,7 @@ from podplan.reading.documents import items
 from podplan.source import read
 
 SCOPE = ("params", "matrix", "metadata", "environment", "inventory")
-_OPENING = re.compile(r"\$\{\{((?:(?!\}\}).)*)$")
+_MAX_NAME = 200
 # The last fields of a path -> the part of the inventory whose names stand there.
 _IN_PROFILES = {"hardware": "hardware", "queue": "queues", "pvc": "pvcs"}
 _IN_DATA = {"secret": "secrets", "configMap": "configMaps"}
@@ -34,10 +34,10 @@ class Expression(NamedTuple):
 
 def expression(before: str) -> Expression | None:
     """The expression that is open at the end of a line up to the cursor, if one is."""
-    opened = _OPENING.search(before)
-    if opened is None:
+    opening = before.rfind("${{")
+    if opening < 0 or "}}" in before[opening:]:
         return None
-    name = re.search(r"[\w.-]*$", opened[1])
+    name = re.search(r"[\w.-]*$", before[opening + 3 :][-_MAX_NAME:])
     *steps, word = (name[0] if name else "").split(".")
     return Expression(tuple(steps), word)
 

@@ -11,11 +11,15 @@ from typing import NamedTuple
 
 from podplan.findings import Path
 
-_KEY = re.compile(r"""("[^"]*"|'[^']*'|[^\s#\[\]{},&*!|>'"%@`-][^#:]*?|-[^\s#:][^#:]*?)[ ]*:(?=[ \t\r]|$)""")
+# Written so that they take linear time: the text may be of any kind.
+_KEY = re.compile(
+    r"""("[^"]*"|'[^']*'|(?:-[^\s#:]|[^\s#\[\]{},&*!|>'"%@`:-])(?:[^#:]*[^\s#:])?)[ ]*:(?=[ \t\r]|$)"""
+)
 _BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(#.*)?$")
 _DASH = re.compile(r"-([ \t]+|$)")
 _WORD = re.compile(r"[^\s,:{}\[\]\"'#]*")
 _MAX_DEPTH = 100
+_MAX_CHARACTERS = 1_000_000  # of a text that is looked at
 
 
 class Cursor(NamedTuple):
@@ -63,6 +67,8 @@ class _Frame:
 
 def outline(lines: list[str], line: int, column: int) -> Outline:
     """The outline of the document at a 0-based line and column (in code points)."""
+    if sum(map(len, lines)) > _MAX_CHARACTERS:
+        return Outline({}, {}, None)
     first = next((at for at in range(min(line, len(lines) - 1), -1, -1) if _is_marker(lines[at])), -1) + 1
     last = next((at for at in range(first, len(lines)) if at > line and _is_marker(lines[at])), len(lines))
     reader = _Reader(lines[first:last], line - first, column)
@@ -130,7 +136,7 @@ class _Reader:
 
     def _dashes(self, line: str, column: int) -> int:
         """Takes the dashes of a line; the column after them."""
-        while dash := _DASH.match(line, column):
+        while len(self._frames) < _MAX_DEPTH and (dash := _DASH.match(line, column)):
             while self._frames and self._frames[-1].column > column:
                 self._frames.pop()
             if not (self._frames and self._frames[-1].column == column and self._frames[-1].is_list):
@@ -225,6 +231,8 @@ class _Reader:
                         self.cursor = None
                     break
                 elif here in "{[":
+                    if len(stack) >= _MAX_DEPTH:
+                        return number
                     path = _below(stack[-1], key[-1]) if stack else path
                     stack.append((here, path))
                     key.append(None if here == "{" else 0)
@@ -293,7 +301,7 @@ def _begins_anew(line: str, base: int) -> bool:
 
 
 def _scalar(text: str) -> str:
-    return _unquoted(re.sub(r"[ \t]+#.*$", "", text))
+    return _unquoted(text.partition(" #")[0])
 
 
 def _unquoted(text: str) -> str:

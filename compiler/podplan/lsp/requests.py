@@ -23,7 +23,15 @@ _AUTOMATIC = 2  # CodeActionTriggerKind: nobody asked, the cursor moved
 def hover(server: Server, params: Message) -> Message | None:
     here = spot(params, server.workspace.documents, server.encoding)
     said = hovering.text(here, server.workspace) if here is not None else None
-    return {"contents": {"kind": "markdown", "value": said}} if said else None
+    return {"contents": {"kind": _format(server.capabilities), "value": said}} if said else None
+
+
+def _format(capabilities: Message) -> str:
+    """Markdown, unless the editor shows only plain text."""
+    known: Any = capabilities
+    for key in ("textDocument", "hover", "contentFormat"):
+        known = known.get(key) if isinstance(known, dict) else None
+    return "plaintext" if isinstance(known, list) and "markdown" not in known else "markdown"
 
 
 def completion(server: Server, params: Message) -> Message | None:
