@@ -12,8 +12,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from podplan.source import Source, scalars
-from podplan.source.comments import Comment, comments, comments_beside
-from podplan.source.tree import Leaf, Tree, scalar_extents
+from podplan.source.comments import Comment, comments_beside
+from podplan.source.tree import Leaf, Tree, scalar_extents, trees
 
 _BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)[ \t]*\Z")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
@@ -187,5 +187,7 @@ def _marked(tree: Tree, way: Way, marks: Marks) -> Tree:
 
 
 def said(source: Source) -> Counter[str]:
-    """The comments of a file, and how often it has each."""
-    return Counter(comment.text for comment in comments(source.text, source.documents))
+    """The comments of a file without faults, and how often it has each."""
+    text = source.text
+    scalars = [extent for tree in trees(text) for extent in scalar_extents(text, tree)]
+    return Counter(comment.text for comment in comments_beside(text, scalars, 0, len(text)))

@@ -68,10 +68,14 @@ def _name(leaf: Leaf) -> str:
 
 def _is_bound(entries: tuple[Leaf, ...]) -> bool:
     """Whether an alias in one entry stands for an anchor in another, which has to come first."""
-    anchors = [set(_anchors(entry.value)) for entry in entries]
-    aliases = [set(_aliases(entry)) for entry in entries]
+    homes: dict[str, set[int]] = {}
+    for index, entry in enumerate(entries):
+        for name in _anchors(entry.value):
+            homes.setdefault(name, set()).add(index)
     return any(
-        used & known for i, used in enumerate(aliases) if used for j, known in enumerate(anchors) if i != j
+        homes.get(name, set()) - {index}
+        for index, entry in enumerate(entries if homes else ())
+        for name in _aliases(entry)
     )
 
 

@@ -94,9 +94,10 @@ def _spliced(text: str, old: Tree, new: Tree, start: int, end: int, form: Form, 
     extents = list(zip(starts, [*starts[1:], end], strict=True))
     indent = " " * old.column
     in_line = bool(text[_line_start(text, starts[0]) : starts[0]].strip())  # behind a dash
-    done = text[start : starts[0]]
+    at = {leaf.start: index for index, leaf in enumerate(old.entries)}
+    parts = [text[start : starts[0]]]
     for number, leaf in enumerate(new.entries):
-        index = next((i for i, was in enumerate(old.entries) if was.start == leaf.start), -1)
+        index = at.get(leaf.start, -1)
         was, (first, last) = old.entries[index], extents[index]
         indented = not (in_line and index == 0)
         if index >= 0 and was is leaf:
@@ -111,10 +112,10 @@ def _spliced(text: str, old: Tree, new: Tree, start: int, end: int, form: Form, 
             piece = piece.removeprefix(indent)
         elif not indented and number:
             piece = indent + piece
-        if number and not done.endswith(("\n", "\r")):
-            done += line_break
-        done += piece
-    return done
+        if number and not parts[-1].endswith(("\n", "\r")):
+            parts.append(line_break)
+        parts.append(piece)
+    return "".join(parts)
 
 
 def _is_block(*trees: Tree) -> bool:

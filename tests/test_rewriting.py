@@ -1,0 +1,84 @@
+"""A changed tree as text: what did not change keeps its characters, whatever the text looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podplan.formatting.comments import commented, said
+from podplan.formatting.extents import extents
+from podplan.formatting.rewriting import changed, field, rewritten, word
+from podplan.source import read
+from podplan.source.tree import Tree
+from tests.ugly import documents
+
+Path = tuple[str | int, ...]
+
+
+def maps(tree: Tree, path: Path = ()) -> list[Path]:
+    """The paths of all maps that are written where they stand."""
+    found = [path] if tree.what == "map" else []
+    for index, leaf in enumerate(tree.entries):
+        step = index if leaf.key is None else leaf.key.value
+        found += maps(leaf.value, (*path, step))
+    return found
+
+
+def with_field(data: Any, path: Path) -> Any:
+    if not path:
+        return {**data, "added": 1}
+    if isinstance(data, list):
+        return [with_field(one, path[1:]) if index == path[0] else one for index, one in enumerate(data)]
+    return {key: with_field(one, path[1:]) if key == path[0] else one for key, one in data.items()}
+
+
+def root(text: str) -> Tree:
+    extent = extents(text)[0]
+    return commented(text, extent.tree, extent.start, extent.end)
+
+
+@given(documents())
+@settings(max_examples=80)
+def test_nothing_changed(text: str) -> None:
+    tree = root(text)
+    assert rewritten(text, tree, tree, 0, len(text)) == text
+
+
+@given(documents(), st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_a_field_more(text: str, chance: Any) -> None:
+    source, tree = read(text.encode(), ""), root(text)
+    path = chance.choice(maps(tree))
+    new = changed(
+        tree, path, lambda below: below._replace(entries=(*below.entries, field("added", word("1"))))
+    )
+    after = read(rewritten(text, tree, new, 0, len(text)).encode(), "")
+    assert not after.faults
+    assert after.documents[0].data == with_field(source.documents[0].data, path)
+    assert said(after) == said(source)
+
+
+@given(documents(), st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_a_field_less(text: str, chance: Any) -> None:
+    source, tree = read(text.encode(), ""), root(text)
+    name = chance.choice([leaf.key.value for leaf in tree.entries if leaf.key is not None])
+    kept = tuple(leaf for leaf in tree.entries if leaf.key is not None and leaf.key.value != name)
+    after = read(rewritten(text, tree, tree._replace(entries=kept), 0, len(text)).encode(), "")
+    assert after.documents[0].data == {
+        key: value for key, value in source.documents[0].data.items() if key != name
+    }
+
+
+def test_lines_beside_a_change_stay() -> None:
+    text = "a:   1 # one\nb:\n    - c:  'd'   # two\n      e: [1,\n       2]\nf:    2"
+    tree = root(text)
+    new = changed(
+        tree, ("b", 0), lambda below: below._replace(entries=(field("g", word("1")), *below.entries))
+    )
+    assert (
+        rewritten(text, tree, new, 0, len(text))
+        == "a:   1 # one\nb:\n    - g: 1\n      c:  'd'   # two\n      e: [1,\n       2]\nf:    2"
+    )
