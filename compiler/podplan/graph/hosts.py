@@ -135,7 +135,7 @@ def _find(pieces: Iterable[str], known: Hosts, why: str, port: str = "") -> Iter
             after = _PORT.match(piece, match.end())
             said = (after and after[1]) or port
             if not said and not host.role:
-                continue  # the Service of the whole job may be called like the job: the word alone says nothing
+                continue  # a Service of the whole job is called like the job: the word alone says nothing
             ports = f":{said}" if said else host.ports
             yield Mention(host.role, index, why, ports)
 
