@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from podplan.findings import Path, Problem, value_at
-from podplan.limits import MAX_BASES
+from podplan.limits import MAX_BASES, BoundExceeded
+from podplan.lsp.dependents import MAX_FILES
 from podplan.lsp.spot import Spot
 from podplan.lsp.workspace import Workspace
 from podplan.profile.resolve import INVENTORY_FIELDS
 from podplan.provenance import Doc
 from podplan.reading.documents import items
+from podplan.reading.files import OutsideRoot, expand, in_repository, read_inside, root_of
 from podplan.source import read
 
 SCOPE = ("params", "matrix", "metadata", "environment", "inventory")
@@ -117,9 +119,6 @@ def in_expression(steps: tuple[str, ...], spot: Spot, workspace: Workspace) -> l
 
 def bases(spot: Spot, workspace: Workspace) -> list[str]:
     """The files below the root that hold a base, as ``extends`` of the document would call them."""
-    from podplan.lsp.dependents import MAX_FILES
-    from podplan.reading.files import expand, in_repository, read_inside, root_of
-
     path = spot.document.path
     if not in_repository(path):
         return []
@@ -132,6 +131,6 @@ def bases(spot: Spot, workspace: Workspace) -> list[str]:
             content = read_inside(root, file)
             if b"JobProfileBase" in content and any(one.what == "base" for one in items(read(content, file))):
                 found.append(os.path.relpath(file, folder).replace(os.sep, "/"))
-        except Exception:  # most files here have nothing to do with this one
+        except (OSError, OutsideRoot, BoundExceeded):  # most files have nothing to do with this one
             continue
     return found
