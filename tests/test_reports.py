@@ -34,6 +34,13 @@ SUFFIXES = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _in_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports name files as seen from the root of a repository."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.mark.parametrize("format_", [*FORMATS, "statistics"])
 def test_golden(format_: str, file_regression: FileRegressionFixture) -> None:
     golden = FIXTURES / f"findings.{SUFFIXES.get(format_, f'{format_}.txt')}"
