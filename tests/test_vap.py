@@ -14,12 +14,13 @@ import pytest
 from podplan.check import check_sources
 from podplan.emit import emit
 from podplan.findings import Finding, Problem, Severity, pointer
+from podplan.lint.admission import why_not
 from podplan.lint.checks.by_cel import by_cel
 from podplan.lint.policy import Policy, PolicyError, policy
 from podplan.lint.selectors import matches
 from podplan.lint.subject import Job, Subject
 from podplan.lint.vap import Admission, is_admission, read_vap
-from podplan.lint.vap_export import export_vap, why_not
+from podplan.lint.vap_export import export_vap
 from podplan.pipeline import Settings
 from podplan.provenance import Doc
 from podplan.reading import Reader

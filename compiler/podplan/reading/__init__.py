@@ -134,9 +134,7 @@ def _file(doc: Doc) -> str:
     return doc.source.file if doc.source is not None else doc.name
 
 
-def _inventories(
-    root: str, shown: str, exclude: Sequence[str], instead: Mapping[str, str]
-) -> Iterator[str]:
+def _inventories(root: str, shown: str, exclude: Sequence[str], instead: Mapping[str, str]) -> Iterator[str]:
     """The files below ``root``, which the user calls ``shown``, that hold an inventory.
 
     What cannot be read is passed over: most files here have nothing to do with the one that is checked.
