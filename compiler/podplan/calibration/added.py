@@ -27,10 +27,15 @@ _ANNOTATIONS = (
         "kubectl.kubernetes.io/last-applied",
     ),
     *("kubernetes.io/limit-ranger", "kubernetes.io/config.", "openshift.io/scc"),
+    *("sidecar.istio.io/status", "istio.io/rev"),
+)
+# Labels of meshes that inject a sidecar, and of the admission plugin PodTopologyLabels.
+_LABELS = (
+    *("security.istio.io/tlsMode", "service.istio.io/canonical-", "linkerd.io/", "topology.kubernetes.io/"),
 )
 _FAMILY = {"initContainers": "containers", "ephemeralContainers": "containers"}
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-# The API server stores neither of these where they say what holds anyway.
+# The API server stores none of these where they say what holds anyway.
 _OMITTED = {
     **dict.fromkeys(("hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"), False),
     "initialDelaySeconds": 0,
@@ -135,7 +140,8 @@ def equal(path: Path, predicted: Any, real: Any) -> bool:
 def _is_metadata(path: Path) -> bool:
     if len(path) == 2:
         return path[1] in _METADATA
-    return path[1] == "annotations" and str(path[2]).startswith(_ANNOTATIONS)
+    known = {"annotations": _ANNOTATIONS, "labels": _LABELS}.get(str(path[1]), ())
+    return str(path[2]).startswith(known)
 
 
 def _is_entry(listed: str | int, entry: Any) -> bool:
