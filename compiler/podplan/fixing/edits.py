@@ -132,6 +132,8 @@ def _removed(document: Document, path: Path) -> Edit:
     mine = _start(document, path), document.span(path).end
     place = starts.index(mine)
     if len(starts) == 1:
+        if _is_chosen_by_name(document.data, parent):
+            return _emptied(document, parent)
         if parent and document.has(parent):
             return _removed(document, parent)
         raise Refused("nothing would be left")
@@ -140,6 +142,24 @@ def _removed(document: Document, path: Path) -> Edit:
             return _cut(document, mine[0], starts[place + 1][0])
         return _cut(document, starts[place - 1][1], mine[1])
     return _removed_lines(document, mine, starts[place + 1][0] if place + 1 < len(starts) else None)
+
+
+def _is_chosen_by_name(data: Any, path: Path) -> bool:
+    """Whether the entry says something even when it is empty: an environment is there to be chosen."""
+    return len(path) == 3 and path[:2] == ("spec", "environments") and isinstance(value_at(data, path), dict)
+
+
+def _emptied(document: Document, path: Path) -> Edit:
+    """The braces of an empty mapping in the place of a mapping; comments behind its key stay."""
+    span, key = document.span(path), document.span(path, on_key=True)
+    first = document.text[span.start : span.start + 1]
+    if first == "{":
+        return _edit(document, span, "{}")
+    before, colon, head = document.text[key.end : span.start].partition(":")
+    if first in ("&", "!") or not colon:
+        raise Refused("nothing would be left")
+    end = _line_end(document.text, span.end)
+    return _cut(document, key.end, end, f"{before}: {{}}{head.rstrip()}")
 
 
 def _removed_lines(document: Document, mine: tuple[int, int], following: int | None) -> Edit:
