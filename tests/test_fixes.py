@@ -84,6 +84,17 @@ def test_a_file_that_changes_meanwhile_is_left_alone(tmp_path: Path, monkeypatch
     assert Path("job.yaml").read_bytes() == before
 
 
+@pytest.mark.parametrize("named", [["link.yaml"], ["job.yaml", "link.yaml"], ["link.yaml", "job.yaml"]])
+def test_a_link_stays_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: list[str]) -> None:
+    shutil.copy(CASES[0], tmp_path / "job.yaml")
+    monkeypatch.chdir(tmp_path)
+    Path("link.yaml").symlink_to("job.yaml")
+    before = Path("job.yaml").read_bytes()
+    assert podplan("check", "--fix-only", *named).code == 0
+    assert Path("link.yaml").is_symlink()
+    assert Path("job.yaml").read_bytes() != before
+
+
 def test_standard_input_is_not_repaired() -> None:
     said = podplan("check", "--fix", "-")
     assert said.code == 2

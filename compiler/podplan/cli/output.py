@@ -51,10 +51,16 @@ def replace_file(path: str, text: str) -> bool:
 
 
 def replace_text(path: str, before: str, text: str) -> None:
-    """The same for a file that had the text ``before``. Raises RequestError also where it has another now."""
-    if _now(path) != before:
+    """The same for a file that had the text ``before``, where a link points; a link stays one.
+
+    Raises RequestError also where the file has another text now.
+    """
+    now = _now(path)
+    if now == text:  # written already, under another name
+        return
+    if now != before:
         raise RequestError(f"{path} has changed while it was looked at; nothing more is written")
-    replace_file(path, text)
+    replace_file(os.path.realpath(path), text)
 
 
 def _now(path: str) -> str:
