@@ -67,6 +67,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
         if what.done or what.refused or proven:
             report += told(file, what, proven, withheld.get(file, ""))
     if diff:
+        click.echo(report, nl=False, err=True)
         shown = {file: text for file, text in kept.items() if not before[file].holds_secret}
         write(difference({file: before[file].text for file in shown}, shown, style_of(color, os.environ)))
     else:
