@@ -96,7 +96,7 @@ def test_a_flag_that_fits_nothing_is_a_wrong_request(folder: Path) -> None:
     for command in ("check", "render", "lower"):
         run = podplan(command, "p.yaml", "-e", "nope", cwd=folder)
         assert (run.code, run.out) == (2, "")
-        assert "it has dev, prod" in run.err
+        assert 'there is no environment "nope"; it has dev, prod\n' in run.err
         assert podplan(command, "p.yaml", "-e", "dev", "--set", "nope=9", cwd=folder).code == 2
 
 

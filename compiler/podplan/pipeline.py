@@ -108,7 +108,8 @@ def _demand_sense(item: Item, settings: Settings, resolution: Resolution) -> Non
         raise RequestError(f"{item.doc.name} has environments ({names}); say which with -e NAME, or -e all")
     for _, problem in resolution.problems:
         if problem.rule == "PROF014":
-            raise RequestError(f"{item.doc.name}: {problem.message}; it has {names}")
+            unknown = problem.message.partition("; there is ")[0]
+            raise RequestError(f"{item.doc.name}: {unknown}; it has {names}")
         if problem.rule == "PROF015":
             raise RequestError(f"{item.doc.name}: {problem.message}")
 
