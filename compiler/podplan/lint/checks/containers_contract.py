@@ -83,7 +83,9 @@ def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
             where = (*chosen.path, field)
             values = {"field": field, "by": by, "script": script}
-            yield Hit(where, values, on_key=True, change=("remove", where, None))
+            # Without args, the command is the only place that says what somebody meant to run.
+            lone = kind == "PyTorchTrainingJob" and not chosen.data.get("args")
+            yield Hit(where, values, on_key=True, change=None if lone else ("remove", where, None))
 
 
 def _is_python(words: Any) -> bool:
