@@ -99,3 +99,20 @@ def test_standard_input_is_not_repaired() -> None:
     said = podplan("check", "--fix", "-")
     assert said.code == 2
     assert "standard input cannot be repaired" in said.err
+
+
+def test_what_profiles_share_is_not_safe_to_change_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".git").mkdir()
+    Path("base.yaml").write_text(
+        "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: base}\n"
+        'spec:\n  image: r.example.com/a:1\n  run: [a.py]\n  env: {LOCAL_RANK: "0"}\n'
+    )
+    Path("a.yaml").write_text(
+        "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: a}\n"
+        "spec: {extends: [base.yaml], job: PyTorchTrainingJob, launcher: torchrun, replicas: 2}\n"
+    )
+    assert podplan("check", "--diff", "--select", "CR009", "a.yaml").out == ""
+    assert "-  env:" in podplan("check", "--diff", "--unsafe-fixes", "--select", "CR009", "a.yaml").out

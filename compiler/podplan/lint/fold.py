@@ -9,8 +9,9 @@ from podplan.kubernetes.shape import mapping, text
 from podplan.lint.locate import locate, other_places
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
-from podplan.rules import RULES
+from podplan.rules import RULES, Rule
 
+OF_FORM = ("SCHEMA", "PROF")
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
@@ -72,16 +73,23 @@ def _finding(sighting: Sighting) -> Finding:
         related=(*stands_for, *_related(sighting, related, source.location)),
         help=problem.help,
         document=source.steps[-1].doc.data,
-        fix=_fix(change_in or doc, problem.change) if problem.change else None,
+        fix=_fix(change_in or doc, rule, problem.change) if problem.change else None,
     )
 
 
-def _fix(doc: Doc, change: Change) -> Fix:
-    """The change as edits of the file that the part came from, or why there are none."""
+def _fix(doc: Doc, rule: Rule, change: Change) -> Fix:
+    """The change as edits of the file that the part came from, or why there are none.
+
+    A base is shared: what is right for one profile may change another, so that only a mistake of form, which
+    is one for all of them, is safe to mend there.
+    """
     from podplan.fixing import Refused, at_source, edits_for
 
     try:
-        return Fix(change.title, change.safe, edits_for(*at_source(doc, change)))
+        document, there = at_source(doc, change)
+        shared = isinstance(document.data, dict) and document.data.get("kind") == "JobProfileBase"
+        safe = change.safe and (not shared or rule.code.startswith(OF_FORM))
+        return Fix(change.title, safe, edits_for(document, there))
     except Refused as reason:
         return Fix(change.title, change.safe, refused=str(reason))
 
@@ -143,7 +151,7 @@ def _one(group: list[tuple[Finding, str | None]], variants: int) -> Finding:
 def _for_some(found: Finding) -> Fix | None:
     """The fix of a finding that other variants do not have: refused where they may need the line as it is."""
     fix, path = found.fix, found.location.path
-    wrong_anyway = found.rule.startswith(("SCHEMA", "PROF")) or path[:2] == ("spec", "environments")
+    wrong_anyway = found.rule.startswith(OF_FORM) or path[:2] == ("spec", "environments")
     if fix is None or fix.refused or wrong_anyway:
         return fix
     return fix._replace(edits=(), refused="the line is for all variants, and only some need it")
