@@ -68,13 +68,12 @@ def repaired(checked: Check, unsafe: bool) -> Repaired:
         if not chosen:
             break
         before = dict(result.written) | before
-        after = checked(texts | _edited(chosen, result.written))
-        reason = _failure(chosen, result, after)
-        if reason and len(chosen) > 1:
-            chosen, after = _one_by_one(chosen, texts, result, checked, withdrawn)
-        elif reason:
-            withdrawn.append((chosen[0], reason))
-            continue
+
+        def tried(fixes: Sequence[Finding], texts: Texts = texts, result: Result = result) -> Result | str:
+            after = checked({**texts, **_edited(fixes, result.written)})
+            return _failure(fixes, result, after) or after
+
+        chosen, after = _holding(chosen, [], result, tried, withdrawn)
         texts = texts | _edited(chosen, result.written)
         for file, text in _edited([_starred(found) for found in chosen], result.texts).items():
             shown[file] = (shown[file][0] if file in shown else result.texts[file], text)
@@ -84,25 +83,26 @@ def repaired(checked: Check, unsafe: bool) -> Repaired:
     return Repaired(result, texts, before, tuple(fixed), tuple(withdrawn), shown)
 
 
-def _one_by_one(
-    chosen: list[Finding],
-    texts: Texts,
-    result: Result,
-    checked: Check,
+def _holding(
+    fixes: list[Finding],
+    kept: list[Finding],
+    last: Result,
+    tried: Callable[[Sequence[Finding]], Result | str],
     withdrawn: list[tuple[Finding, str]],
 ) -> tuple[list[Finding], Result]:
-    """Those of the fixes that hold, and what is found with all of them; the others are withdrawn."""
-    kept: list[Finding] = []
-    last = result
-    for found in chosen:
-        after = checked({**texts, **_edited([*kept, found], result.written)})
-        reason = _failure([*kept, found], result, after)
-        if reason:
-            withdrawn.append((found, reason))
-        else:
-            kept.append(found)
-            last = after
-    return kept, last
+    """``kept`` and those of the fixes that hold beside it, and what is found with them; the others are withdrawn.
+
+    Halves are tried while they fail, so that one bad fix among many costs a few checks, not one for each.
+    """
+    after = tried([*kept, *fixes])
+    if isinstance(after, Result):
+        return [*kept, *fixes], after
+    if len(fixes) == 1:
+        withdrawn.append((fixes[0], after))
+        return kept, last
+    middle = len(fixes) // 2
+    kept, last = _holding(fixes[:middle], kept, last, tried, withdrawn)
+    return _holding(fixes[middle:], kept, last, tried, withdrawn)
 
 
 def _may(found: Finding, unsafe: bool) -> bool:
