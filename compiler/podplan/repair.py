@@ -90,7 +90,7 @@ def _holding(
     tried: Callable[[Sequence[Finding]], Result | str],
     withdrawn: list[tuple[Finding, str]],
 ) -> tuple[list[Finding], Result]:
-    """``kept`` and those of the fixes that hold beside it, and what is found with them; the others are withdrawn.
+    """``kept`` and those of the fixes that hold beside it, and what is found then; the others are withdrawn.
 
     Halves are tried while they fail, so that one bad fix among many costs a few checks, not one for each.
     """
