@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies fields settings goldens wheel-test corpus conformance integration clean
+.PHONY: help setup demo test lint policies lock fields settings goldens wheel-test corpus conformance integration clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -33,6 +33,10 @@ lint: $(STAMP)    ## ruff and mypy
 
 policies: $(STAMP) ## write policies/index.json and docs/rules from the policy files
 	$(BIN)/python tools/policies.py
+
+lock: $(STAMP)    ## write deploy/requirements.lock: what the GitHub Action and the image install, with hashes
+	$(BIN)/uv pip compile pyproject.toml --group lock --universal --python-version 3.11 --upgrade --generate-hashes \
+	  --no-config --quiet --custom-compile-command "make lock" --output-file deploy/requirements.lock
 
 fields: $(STAMP)  ## write schemas/lowered-fields.json: what becomes of each field, as the fixtures show
 	$(BIN)/python tools/lowered_fields.py
