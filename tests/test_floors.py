@@ -20,7 +20,7 @@ FLOORS = [
     {"provenance"},
     {"facts", "findings"},
     {"rules", "emit", "bundled", "selecting", "groups", "pruning", "launchers"},
-    {"kubernetes", "reading", "fixing"},
+    {"kubernetes", "reading", "revisions", "fixing"},
     {"schema", "cel"},
     {"config", "profile", "kinds", "lint", "status"},
     {"importing", "graph"},
