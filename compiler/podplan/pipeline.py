@@ -37,6 +37,7 @@ class Settings(NamedTuple):
     ``environments`` is "all" for profiles as written and under each, "each" for under each, or names; None
     is for profiles that have none.
     ``options`` is what lowering is told; ``inventory`` is the path of the ClusterInventory, if one was named;
+    ``gitops`` is the tool that the CRs are rendered for: none, argocd or flux.
     ``policies`` are those that are on, and ``terms`` say where that is otherwise, and what may be silenced.
     """
 
@@ -45,6 +46,7 @@ class Settings(NamedTuple):
     sets: Mapping[str, str] = {}
     options: Options = Options()
     inventory: str = ""
+    gitops: str = "none"
     policies: tuple[Policy, ...] = ()
     terms: Terms = Terms()
 
@@ -118,7 +120,7 @@ def compile_variant(item: Item, variant: Variant, settings: Settings) -> Plan:
     """One environment and matrix instance of a profile on its way to Pods."""
     from podplan.kinds.compiling import compile_profile
 
-    compiled = compile_profile(variant.doc, variant.inventory)
+    compiled = compile_profile(variant.doc, variant.inventory, settings.gitops)
     seen = tuple(Seen("profile", variant.doc, problem) for problem in compiled.problems)
     plan = Plan(
         item,

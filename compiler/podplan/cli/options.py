@@ -14,6 +14,7 @@ from podplan.cli.completing import environments, files
 from podplan.cli.settings import Setting, settings
 from podplan.cli.terms import terms_of
 from podplan.config import Config, config_for, config_from
+from podplan.facts.gitops import TOOLS
 from podplan.findings import Severity
 from podplan.groups import Options
 from podplan.lint.policy import Policy
@@ -39,7 +40,7 @@ class Request(NamedTuple):
 
 
 def input_options(command: Command) -> Command:
-    """-e, --set, --inventory, --k8s-version, --stdin-filename, --config, --isolated and --fail-on."""
+    """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
     for option in reversed(
         [
             click.option(
@@ -64,6 +65,12 @@ def input_options(command: Command) -> Command:
                 shell_complete=files,
                 default="",
                 help="The ClusterInventory to use.",
+            ),
+            click.option(
+                "--gitops",
+                type=click.Choice(TOOLS),
+                default=None,
+                help="Tool that applies the CRs, and is told not to prune them [none].",
             ),
             click.option(
                 "--k8s-version", metavar="1.NN", default="", help="Kubernetes version to check against."
@@ -118,6 +125,7 @@ def request(paths: Sequence[str], clock: str = "", baseline_is_read: bool = True
         sets=_sets(flags["sets"]),
         options=Options(_uid(flags.get("uid", "")), flags.get("resumed", False), found["lowering"].value),
         inventory=found["inventory"].value,
+        gitops=found["gitops"].value.get("tool", "none"),
         policies=default_ruling(terms).policies,
         terms=terms,
     )

@@ -16,6 +16,7 @@ DEFAULTS: Mapping[str, Any] = {
     "k8s-version": kubernetes.DEFAULT_VERSION,
     "fail-on": "error",
     "inventory": "",
+    "gitops": {"tool": "none"},
     "exclude": (),
     "lowering": {},
     "policies": (),
@@ -34,7 +35,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 LISTS = ("select", "extend-select", "ignore")
 # Flags that add to what the configuration says; any other flag takes its place.
-ADDING = ("extend-select", "ignore", "severity")
+ADDING = ("extend-select", "gitops", "ignore", "severity")
 
 
 class Setting(NamedTuple):
@@ -68,11 +69,18 @@ def _setting(key: str, config: Config, flags: Mapping[str, Any]) -> Setting:
     given = flags.get(name)
     if not given:
         return written or Setting(DEFAULTS[key], DEFAULT)
-    value = _words(given) if key in LISTS else severities(given) if key == "severity" else given
+    value = _value(key, given)
     if written is None or key not in ADDING:
         return Setting(value, f"--{key}")
     both = {**written.value, **value} if isinstance(value, dict) else (*written.value, *value)
     return Setting(both, f"{written.source} and --{key}")
+
+
+def _value(key: str, given: Any) -> Any:
+    """What a flag says, in the form in which the configuration has it."""
+    if key == "gitops":
+        return {"tool": given}
+    return _words(given) if key in LISTS else severities(given) if key == "severity" else given
 
 
 def severities(pairs: Iterable[str]) -> dict[str, Severity]:

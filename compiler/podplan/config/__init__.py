@@ -11,7 +11,7 @@ from podplan.findings import Severity
 from podplan.requests import RequestError
 
 # Settings of a file that add to those of the file it extends; any other replaces.
-ADDING = frozenset({"paths", "lowering", "severity", "mandatory"})
+ADDING = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})
 
 
 class PathSettings(NamedTuple):
@@ -39,6 +39,7 @@ class Config(NamedTuple):
     k8s_version: str = ""
     fail_on: str = ""
     inventory: str = ""
+    gitops: Mapping[str, Any] = {}
     exclude: tuple[str, ...] = ()
     lowering: Mapping[str, Any] = {}
     policies: tuple[str, ...] = ()

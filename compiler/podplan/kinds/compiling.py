@@ -22,11 +22,12 @@ class Compiled(NamedTuple):
     problems: list[Problem]
 
 
-def compile_profile(profile: Doc, inventory: Doc | None) -> Compiled:
+def compile_profile(profile: Doc, inventory: Doc | None, gitops: str = "none") -> Compiled:
     """The CR of a resolved profile: one without extends, params, environments, matrix and expressions.
 
-    It says what the profile says: no default of a controller is written out. Each path of it traces to the
-    profile, the inventory or a named fact.
+    It says what the profile says: no default of a controller is written out, and the annotations for the
+    tool ``gitops`` are all that is added. Each path of it traces to the profile, the inventory or a named
+    fact.
     """
     top = root(profile)
     job = top.get("spec", "job")
@@ -39,27 +40,31 @@ def compile_profile(profile: Doc, inventory: Doc | None) -> Compiled:
     for override in top.get("spec", "override").entries():
         if isinstance(override.get("spec").value, dict):
             tree = patched(tree, override.get("spec"))
-    return Compiled(split(_cr(top, job, tree), f"{job.value}/{_name(top)}"), problems)
+    return Compiled(split(_cr(top, job, tree, gitops), f"{job.value}/{_name(top)}"), problems)
 
 
-def _cr(top: Cursor, job: Cursor, spec: Any) -> Any:
+def _cr(top: Cursor, job: Cursor, spec: Any, gitops: str) -> Any:
     metadata = top.get("metadata")
     return at(
         top,
         {
             "apiVersion": at(job, API_VERSION),
             "kind": job,
-            "metadata": _metadata(metadata),
+            "metadata": _metadata(metadata, gitops),
             "spec": spec,
         },
     )
 
 
-def _metadata(written: Cursor) -> Any:
+def _metadata(written: Cursor, gitops: str) -> Any:
     """The metadata of the profile, the name first even where a base gave the labels."""
-    if not written.exists:
+    if not isinstance(written.value, dict):
         return written
     fields = {key: without_nulls(value) for key, value in written.fields().items()}
+    if gitops != "none":
+        from podplan.kinds._gitops import annotated
+
+        fields["annotations"] = annotated(written, gitops)
     return at(written, ordered(fields, METADATA_FIRST))
 
 

@@ -7,6 +7,7 @@ import shlex
 from itertools import pairwise
 from typing import NamedTuple
 
+from podplan.facts.gitops import TOOLS
 from podplan.findings import Problem
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
@@ -19,10 +20,11 @@ RENDERED_FROM = "# podplan: rendered from "
 
 
 class Header(NamedTuple):
-    """What a rendered CR was made of: a file as seen from the root, an environment, and --set flags."""
+    """What a rendered CR was made of: a file as seen from the root, an environment, a tool, and --set flags."""
 
     file: str
     environment: str
+    gitops: str
     sets: dict[str, str]
 
 
@@ -30,6 +32,7 @@ def header(plan: Plan, settings: Settings) -> str:
     """The comment for a rendered CR, as a line of text."""
     words = [from_root(plan.item.doc.name)]
     words += ["-e", plan.environment] if plan.environment else []
+    words += ["--gitops", settings.gitops] if settings.gitops != "none" else []
     for key, value in settings.sets.items():
         words += ["--set", f"{key}={value}"]
     return RENDERED_FROM + shlex.join(words) + "\n"
@@ -50,8 +53,9 @@ def header_of(item: Item) -> Header | None:
     except ValueError:
         return None
     environment = next((value for flag, value in pairwise(flags) if flag == "-e"), "")
+    gitops = next((value for flag, value in pairwise(flags) if flag == "--gitops" and value in TOOLS), "none")
     pairs = [value.partition("=") for flag, value in pairwise(flags) if flag == "--set"]
-    return Header(file, environment, {key: value for key, _, value in pairs})
+    return Header(file, environment, gitops, {key: value for key, _, value in pairs})
 
 
 def source_path(item: Item, said: Header) -> str:
@@ -84,7 +88,8 @@ def _plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> P
         docs = [found for found in items(source) if found.what == "profile"]
     except (OSError, OutsideRoot):
         return f"{said.file}, which this was rendered from, is not there"
-    asked = settings._replace(environments=(said.environment,) if said.environment else None, sets=said.sets)
+    environments = (said.environment,) if said.environment else None
+    asked = settings._replace(environments=environments, gitops=said.gitops, sets=said.sets)
     for doc in docs:
         try:
             made = list(plans(doc, asked, reader))
