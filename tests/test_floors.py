@@ -31,7 +31,7 @@ FLOORS = [
     {"testing", "repair", "calibration", "formatting"},
     {"migrating"},
     {"report"},
-    {"lsp"},
+    {"lsp", "actions"},
     {"cli"},
 ]
 ROOT_MODULES = {"__init__", "__main__"}

@@ -29,6 +29,7 @@ COMMANDS = {
     "init": "init",
     "completion": "completion",
     "lsp": "lsp",
+    "action": "action",
     "version": "version",
 }
 

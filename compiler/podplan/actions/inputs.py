@@ -1,0 +1,62 @@
+"""The inputs of the action, as action.yml hands them on in the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from podplan.nearest import did_you_mean
+from podplan.requests import RequestError
+
+PREFIX = "PODPLAN_ACTION_"
+COMMANDS = ("check", "diff", "render", "render-check")
+LEVELS = ("", "error", "warning", "info", "never")
+
+
+class Inputs(NamedTuple):
+    """What a step asks for; "" and () stand for what is not set."""
+
+    command: str
+    paths: tuple[str, ...]
+    environment: tuple[str, ...]
+    base: str
+    fail_on: str
+    sarif_file: str
+    comment_file: str
+    summary: bool
+    output_dir: str
+
+
+def inputs(environ: Mapping[str, str]) -> Inputs:
+    """The inputs. Raises RequestError for one that has no such value."""
+    given = {name: environ.get(PREFIX + name.upper(), "").strip() for name in Inputs._fields}
+    found = Inputs(
+        command=_one_of("command", given["command"] or "check", COMMANDS),
+        paths=_lines(given["paths"]) or (os.curdir,),
+        environment=_lines(given["environment"]),
+        base=given["base"],
+        fail_on=_one_of("fail-on", given["fail_on"], LEVELS),
+        sarif_file=given["sarif_file"],
+        comment_file=given["comment_file"],
+        summary=_one_of("summary", given["summary"] or "true", ("true", "false")) == "true",
+        output_dir=given["output_dir"],
+    )
+    if "-" in found.paths:
+        raise RequestError("paths: - would be standard input, and a step has none")
+    if found.command.startswith("render") and not found.output_dir:
+        raise RequestError(f"command {found.command} wants output-dir, the folder of the rendered files")
+    if found.command.startswith("render") and found.sarif_file:
+        raise RequestError(f"command {found.command} writes no sarif-file; check does")
+    return found
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.split("\n") if line.strip())
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+    if value in known:
+        return value
+    hint = did_you_mean(value, known) or f"; there are {', '.join(filter(None, known))}"
+    raise RequestError(f'{name}: there is no "{value}"{hint}')
