@@ -1,0 +1,79 @@
+"""What a change of a CR does under the same name: the strongest of its effects, each with its source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podplan.facts import changes
+from podplan.facts.changes import differing, what_happens
+from podplan.provenance import Fact
+
+
+def cr(**spec: Any) -> dict[str, Any]:
+    return {"kind": "PyTorchTrainingJob", "metadata": {"name": "a", "labels": {"team": "x"}}, "spec": spec}
+
+
+CASES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
+    ({}, {}, "none", ""),
+    ({"runMode": {"pause": {"enabled": True}}}, {}, "in-place", "change.pause"),
+    ({}, {"runMode": {"pause": {"enabled": True}}}, "in-place", "change.pause"),
+    (
+        {"elastic": {"expectedReplicas": 2}},
+        {"elastic": {"expectedReplicas": 4}},
+        "in-place",
+        "change.expected-replicas",
+    ),
+    ({"elastic": {"maxReplicas": 2}}, {"elastic": {"maxReplicas": 4}}, "re-run", "change.elastic-bounds"),
+    ({"runPolicy": {"backoffLimit": 2}}, {"runPolicy": {"backoffLimit": 3}}, "in-place", "change.policy"),
+    (
+        {"scheduler": {"t9kScheduler": {"queue": "a"}}},
+        {"scheduler": {"t9kScheduler": {"queue": "b"}}},
+        "re-run",
+        "change.queue",
+    ),
+    ({"replicaSpecs": [{"replicas": 1}]}, {"replicaSpecs": [{"replicas": 2}]}, "re-run", "change.pods"),
+    ({"launcher": {"env": []}}, {"launcher": {"env": [{"name": "A"}]}}, "re-run", "change.launcher"),
+    ({"launcher": {"image": "a"}}, {"launcher": {"image": "b"}}, "re-run", "change.pods"),
+    (
+        {"runMode": {"pause": {"enabled": True, "resumeSpecs": [{"type": "w"}]}}},
+        {"runMode": {"pause": {"enabled": False, "resumeSpecs": [{"type": "v"}]}}},
+        "re-run",
+        "change.resume-specs",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "how", "fact"), CASES)
+def test_what_a_change_of_the_spec_does(
+    old: dict[str, Any], new: dict[str, Any], how: str, fact: str
+) -> None:
+    change = what_happens(cr(**old), cr(**new))
+    assert change.how == how
+    assert [effect.fact.id for effect in change.decisive] == ([fact] if fact else [])
+
+
+def test_labels_and_status_change_nothing_that_runs() -> None:
+    other = {**cr(), "metadata": {"name": "a"}, "status": {"phase": "Running"}}
+    change = what_happens(cr(), other)
+    assert change.how == "none"
+    assert [effect.path for effect in change.effects] == [("metadata", "labels", "team"), ("status", "phase")]
+
+
+def test_paths_that_are_known_are_not_looked_for() -> None:
+    assert what_happens({}, {}, [("spec", "runPolicy")]).how == "in-place"
+
+
+def test_true_is_not_one() -> None:
+    assert list(differing({"a": True}, {"a": 1})) == [("a",)]
+    assert list(differing({"a": {}}, {})) == []
+    assert list(differing([1], [1, 2])) == [()]
+
+
+def test_every_fact_has_a_source_of_its_kind() -> None:
+    known = {name: fact for name, fact in vars(changes).items() if isinstance(fact, Fact)}
+    assert len({fact.id for fact in known.values()}) == len(known)
+    for fact in known.values():
+        assert fact.basis in ("documented", "anchored", "assumed")
+        assert fact.source.startswith(("t9k-semantics §", "https://")), fact.id
