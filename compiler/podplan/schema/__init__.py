@@ -35,6 +35,8 @@ _NOT_LOWERED = ("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJo
 _OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings")
 _PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 _LISTS = {f"{kind}List": kind for kind in _KINDS}
+_WALKED_FIRST = 12
+_walks: dict[str, int] = {}
 
 
 class Checked(NamedTuple):
@@ -192,15 +194,12 @@ def _misspelt_dialect(kind: str, dialects: dict[str, tuple[str, ...]], spec: dic
 
 def _judged(name: str, kind: str, data: Any, drop_nulls: bool) -> tuple[list[Problem], list[Fault]]:
     """The problems under a schema, with the faults that they tell; ``kind`` is whose old spellings count."""
-    validator, schema = _validator(name)
-    try:
-        if validator.is_valid(data):
-            return [], []
-    except ValueError:
-        pass  # it is no JSON, which faults() tells
+    if _is_valid(name, data):
+        return [], []
 
     from podplan.schema.wording import faults, is_unknown_field, problems
 
+    schema, validator = _schema(name), _validator(name)
     found = faults(validator, schema, data)
     if drop_nulls:
         others = faults(validator, schema, _without_nulls(data))
@@ -216,12 +215,30 @@ def _blocks_lowering(fault: Fault) -> bool:
     return not is_unknown_field(fault) and fault.path[:1] != ("status",)
 
 
+def _is_valid(name: str, data: Any) -> bool:
+    """Whether ``data`` satisfies a schema. The first are walked, which saves loading a validator."""
+    walks = _walks[name] = _walks.get(name, 0) + 1
+    if walks <= _WALKED_FIRST:
+        from podplan.schema.walk import verdict
+
+        if verdict(_schema(name), data):
+            return True
+    try:
+        return _validator(name).is_valid(data)
+    except ValueError:
+        return False  # it is no JSON, which faults() tells
+
+
 @cache
-def _validator(name: str) -> tuple[Draft202012Validator, dict[str, Any]]:
+def _schema(name: str) -> dict[str, Any]:
+    return self_contained(list_of(_LISTS[name]) if name in _LISTS else file(name))
+
+
+@cache
+def _validator(name: str) -> Draft202012Validator:
     import jsonschema_rs
 
-    schema = self_contained(list_of(_LISTS[name]) if name in _LISTS else file(name))
-    return jsonschema_rs.Draft202012Validator(schema), schema
+    return jsonschema_rs.Draft202012Validator(_schema(name))
 
 
 def _without_nulls(value: Any) -> Any:
@@ -296,7 +313,7 @@ def _below(path: Path, problem: Problem) -> Problem:
 @cache
 def _places(name: str) -> tuple[tuple[tuple[str, ...], str], ...]:
     """Where objects of Kubernetes are in a document (the steps, "*" for any), and what each is."""
-    _, schema = _validator(name)
+    schema = _schema(name)
 
     def walk(node: Any, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
         if not isinstance(node, dict):
