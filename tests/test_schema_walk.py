@@ -18,7 +18,7 @@ from podplan.schema.walk import verdict
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FULL = {path.stem: path for path in sorted((FIXTURES / "schemas" / "full").glob("*.yaml"))}
 PROFILES = sorted(FIXTURES.glob("*_job*/*/profile.yaml"))
-ODD = (
+ODD: tuple[Any, ...] = (
     None,
     True,
     0,
