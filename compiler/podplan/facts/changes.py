@@ -1,8 +1,8 @@
 """What a change of a CR does under the same name: to a job that runs, and to one that is done.
 
-A GitOps tool that applies a CR patches it; it does not delete and make it anew. So what becomes of a change is
-up to the controller, and of most fields nobody has documented that it looks at them again once it has made the
-Pods. Those are *re-run* here: only a job made anew has the change.
+A GitOps tool that applies a CR patches it; it does not delete and make it anew. So what becomes of a change
+is up to the controller, and of most fields nobody has documented that it looks at them again once it has made
+the Pods. Those are *re-run* here: only a job made anew has the change.
 """
 
 from __future__ import annotations
