@@ -28,7 +28,7 @@ FLOORS = [
     {"rendering"},
     {"checking"},
     {"check"},
-    {"testing", "repair", "calibration", "formatting"},
+    {"testing", "repair", "calibration", "formatting", "argocd"},
     {"migrating"},
     {"report"},
     {"lsp", "actions"},

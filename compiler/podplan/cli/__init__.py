@@ -26,6 +26,7 @@ COMMANDS = {
     "baseline": "baseline",
     "test": "testing",
     "schema": "schema",
+    "cmp": "cmp",
     "init": "init",
     "completion": "completion",
     "lsp": "lsp",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NoReturn
 
 from podplan.bundled import read
 from podplan.findings import Problem
+from podplan.limits import MAX_DEPTH
 from podplan.nearest import meant_or_known
 from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
@@ -29,7 +30,8 @@ def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, d
 
     A key is a path below the spec, such as ``schedule.queue`` or ``roles.worker.replicas``, or one of
     ``params.NAME``, ``namespace``, ``labels.KEY`` and ``annotations.KEY``; ``\\.`` is a dot inside a key. A
-    value is read as Kubernetes reads a scalar of YAML, or as text where only text fits; ``null`` deletes.
+    value is read as Kubernetes reads a scalar of YAML, or as text where only text fits; ``null`` deletes. The
+    value of a param that is an array or an object is read as JSON.
     """
     spec: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
@@ -74,9 +76,38 @@ def _listed(spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _param(doc: Doc, name: str, text: str) -> Scalar:
-    fragment = root(doc).get("spec", "params", name)
-    return text if fragment.get("type").value == "string" else _scalar(text)
+def _param(doc: Doc, name: str, text: str) -> Any:
+    declared = root(doc).get("spec", "params", name, "type").value
+    if declared == "string":
+        return text
+    if isinstance(declared, str) and declared in _EXAMPLES:
+        return _from_json(text, _EXAMPLES[declared])
+    return _scalar(text)
+
+
+_EXAMPLES = {"array": "[1, 2]", "object": '{"a": 1}'}
+
+
+def _from_json(text: str, example: str) -> Any:
+    """The list or map that ``text`` is; what kind of value it has to be is for the schema of the param."""
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise _Refused(f"this is no JSON; write one such as {example}") from None
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [below for one in level for below in _below(one)]
+    if level:
+        raise _Refused(f"this has more than {MAX_DEPTH} levels of nesting")
+    return value
+
+
+def _below(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
 
 
 def _value(doc: Doc, steps: list[str], text: str) -> Scalar:

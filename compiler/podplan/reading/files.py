@@ -39,12 +39,25 @@ def root_of(path: str) -> str:
         folder = os.path.dirname(folder)
     above = folder
     while True:
-        if os.path.exists(os.path.join(above, ".git")):
+        if above in _tops or os.path.exists(os.path.join(above, ".git")):
             return above
         parent = os.path.dirname(above)
         if parent == above:
             return folder
         above = parent
+
+
+_tops: list[str] = []  # of copies of repositories that came without .git
+
+
+@contextmanager
+def taken_as_root(folder: str) -> Iterator[None]:
+    """While this lasts, ``folder`` is the root of what lies below it, as the git top level is elsewhere."""
+    _tops.append(os.path.realpath(folder))
+    try:
+        yield
+    finally:
+        _tops.pop()
 
 
 def in_repository(path: str) -> bool:

@@ -1,0 +1,157 @@
+"""What lies in the folder of an Application: profiles, and manifests beside them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from podplan.provenance import Doc
+from podplan.reading import Reader, Unread, sources
+from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
+from podplan.reading.files import expand
+from podplan.rendering.origin import header_of, source_path
+from podplan.requests import RequestError
+from podplan.source import Source
+
+if TYPE_CHECKING:
+    from podplan.profile.merge import Problems
+
+# Argo CD itself passes over a file with this mark, where no plugin is chosen (gitops-integrations §1.2).
+SKIPPED = re.compile(r"^#\s*\+argocd:skip-file-rendering", re.MULTILINE)
+# Objects that configure a program on somebody's machine, and that no cluster knows.
+_LOCAL_GROUPS = (".config.k8s.io", "argoproj.io/v1alpha1/ConfigManagementPlugin")
+_LOCAL = "config.kubernetes.io/local-config"
+_PROFILES = ("profile", "podplan")  # "podplan" is a kind that does not exist: probably a profile, misspelt
+
+
+class Profile(NamedTuple):
+    """A profile with its bases: its name, its environments, and its params, each as it is declared.
+
+    One that is not ``whole`` lacks a base, and may have more of both.
+    """
+
+    item: Item
+    name: str
+    environments: tuple[str, ...]
+    params: dict[str, Any]
+    whole: bool = True
+
+
+class Application(NamedTuple):
+    """The files, and what they hold; ``manifests`` are what Argo CD would apply without a plugin."""
+
+    sources: list[Source]
+    profiles: list[Profile]
+    manifests: list[Item]
+    broken: list[Source]
+
+
+def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
+    """Everything of an Application.
+
+    Raises RequestError for what may be a profile and cannot be read, BoundExceeded for a profile that is
+    too big, and NoSuchPath.
+    """
+    found = list(_sources(folder, exclude))
+    named = [(source, list(items(source))) for source in found]
+    profiles = [item for _, listed in named for item in listed if item.what in _PROFILES]
+    rendered_here = {os.path.realpath(item.doc.name) for item in profiles}
+    manifests = [
+        item
+        for source, listed in named
+        if not SKIPPED.search(source.text)
+        for item in listed
+        if _is_manifest(item) and not _is_render_of(item, rendered_here)
+    ]
+    broken = [source for source in found if source.faults and not mentions_ours(source.text)]
+    return Application(found, [_profile(item, reader) for item in profiles], manifests, broken)
+
+
+def has_profile(folder: str) -> Iterator[str]:
+    """The files of an Application that hold a profile, as far as can be told: one that cannot be read may."""
+    for path in expand([folder]):
+        try:
+            [found] = sources([path])
+        except Exception:  # too big or too deep and of ours, or not to be read: generate says what is wrong
+            yield path
+            continue
+        if isinstance(found, Source) and (
+            any(item.what in _PROFILES for item in items(found))
+            or (found.faults and mentions_ours(found.text) and "JobProfile" in found.text)
+        ):
+            yield path
+
+
+def _sources(folder: str, exclude: Sequence[str]) -> Iterator[Source]:
+    for found in sources(expand([folder], exclude)):
+        if isinstance(found, Unread):
+            raise RequestError(f"{found.file}: {found.reason}, and nobody can tell what it holds; delete it")
+        yield found
+
+
+def _is_manifest(item: Item) -> bool:
+    data = item.doc.data
+    if item.what not in ("cr", "object", "other") or not isinstance(data, dict):
+        return False
+    version, kind = data.get("apiVersion"), data.get("kind")
+    if not (isinstance(version, str) and isinstance(kind, str)):
+        return False
+    group = version.rpartition("/")[0]
+    if group.endswith(_LOCAL_GROUPS) or f"{version}/{kind}" in _LOCAL_GROUPS:
+        return False
+    metadata = data.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return not (isinstance(annotations, dict) and annotations.get(_LOCAL) == "true")
+
+
+def _is_render_of(item: Item, profiles: set[str]) -> bool:
+    """Whether a CR is what one of the profiles was rendered to, and so no second one beside it."""
+    said = header_of(item) if item.what == "cr" else None
+    return said is not None and os.path.realpath(source_path(item, said)) in profiles
+
+
+def _profile(item: Item, reader: Reader) -> Profile:
+    faults: Problems = []
+    merged = _with_bases(item.doc, reader, faults)
+    spec = merged.data.get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    environments, params = spec.get("environments"), spec.get("params")
+    return Profile(
+        item,
+        str(identity(item.doc.data)["name"] or ""),
+        tuple(environments) if isinstance(environments, dict) else (),
+        params if isinstance(params, dict) else {},
+        not faults,
+    )
+
+
+def _with_bases(doc: Doc, reader: Reader, faults: Problems) -> Doc:
+    """``doc`` over what it extends; the faults are found again, and told, when it is compiled."""
+    if not isinstance(doc.data.get("spec"), dict) or "extends" not in doc.data["spec"]:
+        return doc
+    from podplan.profile.extends import extend
+
+    return extend(doc, reader.load, faults)
+
+
+def left_out(application: Application) -> str:
+    """A sentence about manifests beside profiles, of which nobody said what becomes of them."""
+    item = application.manifests[0]
+    named = identity(item.doc.data)
+    others = len(application.manifests) - 1
+    more = f" and {others} more object{'s' if others > 1 else ''} are" if others else " is"
+    return (
+        f"{item.doc.name}: {named['kind']} {named['name']}{more} no profile; set the parameter manifests to"
+        " include (apply them as they are) or to ignore"
+    )
+
+
+def unreadable(broken: Iterable[Source]) -> str:
+    """A sentence about a file that may be a manifest and is no YAML."""
+    for source in broken:
+        fault = source.faults[0]
+        what = "a template of Helm" if is_helm_template(source.text) else fault.message
+        return f"{source.file}:{fault.span.line}: {what}; a manifest that is to be included must be YAML"
+    return ""

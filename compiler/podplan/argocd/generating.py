@@ -1,0 +1,138 @@
+"""From the folder of an Application to the objects that Argo CD applies: all of them, or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from podplan.argocd.application import Application, left_out, read, unreadable
+from podplan.argocd.choosing import Chosen, chosen
+from podplan.argocd.judging import judged
+from podplan.argocd.parameters import Given
+from podplan.check import Result
+from podplan.pipeline import Plan, Settings, plans
+from podplan.reading import Reader
+from podplan.reading.documents import Item, identity
+from podplan.requests import RequestError
+
+
+class Generated(NamedTuple):
+    """What is to be applied: CRs of profiles and manifests, in the order of files; and what there is to say.
+
+    ``complete`` is false where a profile gave no CR: then nothing may be applied, whatever the policies say.
+    """
+
+    crs: list[dict[str, Any]]
+    manifests: list[dict[str, Any]]
+    result: Result
+    complete: bool
+
+    @property
+    def objects(self) -> list[dict[str, Any]]:
+        return [*self.crs, *self.manifests]
+
+
+class _Made(NamedTuple):
+    """An object, and where it is from, in words for a person."""
+
+    data: dict[str, Any]
+    source: str
+
+
+def generate(
+    folder: str, asked: Given, manifests: str, exclude: Sequence[str], settings: Settings, reader: Reader
+) -> Generated:
+    """The CRs of the profiles that are asked for, and the manifests beside them where these are included.
+
+    ``manifests`` is what becomes of these: include, ignore, or "" for an error where there are any.
+    Raises RequestError, and what ``application.read`` raises.
+    """
+    application = read(folder, exclude, reader)
+    included = _included(application, manifests)
+    wanted = chosen(application.profiles, asked)
+    made = [plan for one in wanted for plan in _plans(one, settings, reader)]
+    crs = [item for item in included if item.what == "cr"]
+    by_hand = [plan for item in crs for plan in plans(item, settings, reader)]
+    result = judged(application.sources, [*made, *by_hand], included, settings, reader)
+    complete = _is_complete(wanted, made)
+    compiled = list(_compiled(made))
+    if complete:
+        _refuse_duplicates([*compiled, *(_Made(item.doc.data, item.doc.name) for item in included)])
+    return Generated([one.data for one in compiled], [item.doc.data for item in included], result, complete)
+
+
+def _included(application: Application, manifests: str) -> list[Item]:
+    if manifests == "include":
+        fault = unreadable(application.broken)
+        if fault:
+            raise RequestError(fault)
+        return application.manifests
+    if application.manifests and application.profiles and not manifests:
+        raise RequestError(left_out(application))
+    return []
+
+
+def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
+    own = settings._replace(environments=one.environments, sets=one.sets)
+    return plans(one.profile.item, own, reader)
+
+
+def _is_complete(wanted: Iterable[Chosen], made: Sequence[Plan]) -> bool:
+    """Whether each profile gave a CR, and none of its variants failed to."""
+    giving = {id(plan.item) for plan in made if plan.cr is not None}
+    fell_short = any(plan.failed or (plan.variant is not None and plan.cr is None) for plan in made)
+    return not fell_short and all(id(one.profile.item) in giving for one in wanted)
+
+
+def _compiled(made: Iterable[Plan]) -> Iterator[_Made]:
+    for plan in made:
+        if plan.cr is not None:
+            file = plan.item.doc.name
+            yield _Made(plan.cr.data, f"{file} ({plan.variant})" if plan.variant else file)
+
+
+def _refuse_duplicates(made: Iterable[_Made]) -> None:
+    """Raises RequestError where two objects are one for the API server, which knows no version in a name."""
+    seen: dict[tuple[str, ...], str] = {}
+    for one in made:
+        named = identity(one.data)
+        group = str(named["apiVersion"]).rpartition("/")[0]
+        if named["name"] is None:
+            raise RequestError(
+                f"{one.source}: {named['kind']} has no name, and Argo CD cannot apply it; write metadata.name"
+            )
+        key = (group, *(str(named[part] or "") for part in ("kind", "namespace", "name")))
+        if key in seen:
+            raise RequestError(
+                f"two objects are both {named['kind']} {named['name']}: from {seen[key]} and from"
+                f" {one.source}; give them different names or namespaces"
+            )
+        seen[key] = one.source
+
+
+def inventory_path(asked: str, folder: str, root: str) -> str:
+    """The file of the inventory that a parameter names, as seen from the working folder.
+
+    A leading ``/`` stands for the top of the repository, as in other file parameters of Argo CD.
+    Raises RequestError where it leads out of ``root``.
+    """
+    path = os.path.join(root, asked.lstrip("/")) if asked.startswith("/") else os.path.join(folder, asked)
+    top, real = os.path.realpath(root), os.path.realpath(path)
+    if os.path.commonpath((top, real)) != top:
+        raise RequestError(f'the parameter "inventory" is "{asked[:60]}", which leads out of the repository')
+    return os.path.relpath(path)
+
+
+def root_of_copy(folder: str, source_path: str) -> str:
+    """The top of the copy that Argo CD made of a repository, for the folder of an Application in it.
+
+    The copy may lack ``.git``, and may begin below the top of the repository, at a folder on the way to
+    ``source_path`` (ARGOCD_APP_SOURCE_PATH). So the top is above as much of that path as ``folder`` ends in.
+    """
+    parts = [part for part in source_path.split("/") if part not in ("", ".")]
+    there = folder.split(os.sep)
+    for count in range(len(parts), 0, -1):
+        if there[-count:] == parts[-count:]:
+            return os.sep.join(there[:-count]) or os.sep
+    return folder

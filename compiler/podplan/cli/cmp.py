@@ -1,0 +1,212 @@
+"""podplan cmp: discover, parameters and generate, as Argo CD calls a config management plugin."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+import click
+
+from podplan import kubernetes
+from podplan.argocd import parameters
+from podplan.argocd.application import has_profile, read
+from podplan.argocd.destination import missing, version
+from podplan.argocd.generating import Generated, generate, inventory_path, root_of_copy
+from podplan.argocd.options import demand_options, with_options
+from podplan.argocd.parameters import Given, given
+from podplan.cli.check import demand_all, exit_code
+from podplan.cli.completing import files
+from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.options import FAIL_ON, Request, request
+from podplan.cli.output import write
+from podplan.cli.terms import rule_options
+from podplan.config import config_for
+from podplan.emit import emit_document
+from podplan.limits import OutOfTime
+from podplan.reading import Reader
+from podplan.reading.files import root_of, taken_as_root
+from podplan.rendering import stream
+from podplan.report.argocd import render
+from podplan.report.visible import visible
+
+FOLDER = os.curdir
+SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part
+STOPPED = 128 + signal.SIGTERM
+
+
+@click.group("cmp")
+def command() -> None:
+    """What Argo CD calls: podplan as its config management plugin.
+
+    Each of these looks at the folder it is started in. docs/argocd.md says how to install it.
+    """
+
+
+@command.command("discover")
+def discover() -> int:
+    """Print the first file that holds a profile; nothing means that this folder is not for podplan.
+
+    The exit code is 0 either way: Argo CD takes any other for a fault, and not for a no.
+    """
+    found = next(has_profile(FOLDER), "")
+    if found:
+        write(f"{visible(found)}\n")
+    return CLEAN
+
+
+@command.command("parameters")
+def announce() -> int:
+    """Print the parameters that an Application may set, as JSON: those of the profiles here among them."""
+    import json
+
+    from podplan.argocd.announcing import announced
+
+    with taken_as_root(_root()):
+        try:
+            profiles = read(FOLDER, config_for(FOLDER).exclude, Reader()).profiles
+        except Exception as error:  # the form that shows them must not fail: generate says what is wrong
+            _warn([f"the params of the profiles are not known: {error}"])
+            profiles = []
+    write(json.dumps(announced(profiles), ensure_ascii=False, indent=2) + "\n")
+    return CLEAN
+
+
+def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
+    if value != "cr":
+        raise click.BadParameter(
+            "only cr is handed to a cluster: what it lowers to is a prediction, and the controller makes it"
+        )
+    return value
+
+
+@command.command("generate")
+@click.option("--fail-on", type=FAIL_ON, default=None, help="Severity that keeps everything back [error].")
+@click.option(
+    "--manifests",
+    type=click.Choice(parameters.TREATMENTS),
+    default=None,
+    help="Manifests beside the profiles, where the Application does not say [refused].",
+)
+@click.option("--allow-empty", is_flag=True, help="Exit with 0 where there is nothing to apply.")
+@click.option(
+    "--deadline",
+    metavar="SECONDS",
+    type=click.IntRange(1, 86_400),
+    default=SECONDS,
+    help=f"Give up after this time, and say so [{SECONDS}].",
+)
+@click.option(
+    "--gitops", type=click.Choice(("none", "argocd")), default=None, help="argocd: ask before a CR is pruned."
+)
+@click.option(
+    "--sync-option",
+    "options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A sync option for the CRs of profiles, such as Delete=confirm.",
+)
+@click.option("--emit", default="cr", expose_value=False, callback=_only_crs, help="What is printed: cr.")
+@click.option("--k8s-version", metavar="1.NN", default="", help="Instead of what KUBE_VERSION says.")
+@click.option("--config", metavar="FILE", shell_complete=files, default="", help="Configuration.")
+@click.option("--isolated", is_flag=True, help="No configuration file.")
+@rule_options
+def generated(
+    manifests: str | None, allow_empty: bool, deadline: int, options: Sequence[str], **flags: Any
+) -> int:
+    """Print the CRs of the profiles here, once all of them are checked; else nothing.
+
+    Parameters are read from the JSON in ARGOCD_APP_PARAMETERS, and from nowhere else.
+    """
+    _stop_in_time(deadline)
+    demand_options(options)
+    asked = given(os.environ.get(parameters.VARIABLE))
+    root = _root()
+    with taken_as_root(root):
+        wanted, warnings = _request(asked, root, **flags)
+        reader = Reader(exclude=wanted.exclude)
+        made = generate(
+            FOLDER, asked, asked.manifests or manifests or "", wanted.exclude, wanted.settings, reader
+        )
+    demand_all(made.result)
+    made = made._replace(crs=[with_options(data, options) for data in made.crs])
+    warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.objects)
+    code = exit_code(made.result, wanted.fail_on) if made.complete else FINDINGS
+    return _handed_over(made, code, allow_empty, warnings)
+
+
+def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterable[str]) -> int:
+    """Everything to standard output, or the reasons why not to standard error."""
+    if code == CLEAN and not made.objects and not allow_empty:
+        click.echo("podplan: no JobProfile here, and so nothing to apply", err=True)
+        code = NOTHING
+    elif made.result.findings or not made.complete:
+        click.echo(render(made.result), err=True, nl=False)
+        _hint(made)
+    _warn(warnings)
+    if code == CLEAN:
+        text = stream(emit_document(data) for data in made.objects)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        write(text)
+    return code
+
+
+def _request(asked: Given, root: str, **flags: Any) -> tuple[Request, list[str]]:
+    """The settings, of which the Application and the destination give some, and what to say of these.
+
+    The clock is not asked: what holds for a commit must hold for as long as Argo CD keeps it.
+    """
+    said = version(
+        "" if flags["k8s_version"] else os.environ.get("KUBE_VERSION", ""), kubernetes.versions(), ""
+    )
+    inventory = inventory_path(asked.inventory, FOLDER, root) if asked.inventory else ""
+    flags = {**flags, "k8s_version": flags["k8s_version"] or said.version}
+    wanted = request((FOLDER,), environments=(), sets=(), inventory=inventory, **flags)
+    # What a paused job has no Pods for now, it has once it goes on.
+    settings = wanted.settings._replace(options=wanted.settings.options._replace(resumed=True))
+    return wanted._replace(settings=settings), [said.warning] if said.warning else []
+
+
+def _root() -> str:
+    folder = os.path.realpath(FOLDER)
+    by_git = root_of(folder)
+    if by_git != folder:
+        return by_git
+    return root_of_copy(folder, os.environ.get("ARGOCD_APP_SOURCE_PATH", ""))
+
+
+def _hint(made: Generated) -> None:
+    """What a file that is not there may come from: Argo CD may have been told to hand over less."""
+    if any(found.rule == "PROF002" for found in made.result.findings):
+        _warn(
+            [
+                "a file that is in the repository, and not here, was not handed over: with"
+                " --plugin-use-manifest-generate-paths, name its folder, too, in the annotation"
+                " argocd.argoproj.io/manifest-generate-paths of the Application"
+            ]
+        )
+
+
+def _warn(sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        click.echo(f"podplan: {visible(sentence)}", err=True)
+
+
+def _stop_in_time(deadline: int) -> None:
+    """Lets the run end with a sentence when it takes too long, or when Argo CD ends it."""
+
+    def late(*_: object) -> NoReturn:
+        raise OutOfTime(
+            f"this took longer than {deadline} seconds, and nothing is handed over; split the Application,"
+            " or raise --deadline of the plugin and the timeouts of Argo CD"
+        )
+
+    def stopped(*_: object) -> NoReturn:
+        os.write(2, b"podplan: Argo CD ended this before all was rendered, and nothing is handed over\n")
+        sys.exit(STOPPED)
+
+    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGTERM, stopped)
+    signal.setitimer(signal.ITIMER_REAL, deadline)
