@@ -28,8 +28,9 @@ from yaml.events import (
 )
 
 from podplan.limits import MAX_DEPTH, BoundExceeded
+from podplan.patterns import pattern
 
-_WORD = re.compile(
+_WORD = pattern(
     r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.ASCII | re.IGNORECASE
 )
 # Beyond ASCII: controls, spaces, soft hyphens, joiners and directions, line breaks, marks of byte order,
@@ -40,10 +41,10 @@ _UNSEEN = (
     r"\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ud800-\uf8ff\ufdd0-\ufdef"
     r"\ufeff\uffa0\ufff0-\uffff"
 )
-_TO_ESCAPE = re.compile(f"[{_UNSEEN}]")
+_TO_ESCAPE = pattern(f"[{_UNSEEN}]")
 # Lines of text that can be seen, none of them ending in a space, the first not blank and not indented.
 _SEEN = rf"[^\x00-\x20{_UNSEEN}\U00010000-\U0010ffff]"
-_LITERAL = re.compile(rf"{_SEEN}(?: *{_SEEN})*(?:\n(?: *{_SEEN})*)*")
+_LITERAL = pattern(rf"{_SEEN}(?: *{_SEEN})*(?:\n(?: *{_SEEN})*)*")
 _UNLIMITED = -1
 _PLAIN = (True, False)
 _QUOTED = (False, True)

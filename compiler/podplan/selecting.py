@@ -7,10 +7,11 @@ from collections import Counter
 from typing import Any
 
 from podplan.findings import Path
+from podplan.patterns import pattern
 
 # What an entry of a list is called by, in this order of preference.
 NAMING_KEYS = ("name", "type", "mountPath", "containerPort", "port", "key")
-_STEP = re.compile(r"\.?([^.\[\]\"]+)|\.?\"([^\"]*)\"|\[\"([^\"]*)\"\]|\[([^\]]*)\]")
+_STEP = pattern(r"\.?([^.\[\]\"]+)|\.?\"([^\"]*)\"|\[\"([^\"]*)\"\]|\[([^\]]*)\]")
 
 
 class NoSuchField(Exception):

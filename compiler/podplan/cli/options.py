@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,11 +18,12 @@ from podplan.findings import Severity
 from podplan.groups import Options
 from podplan.lint.policy import Policy
 from podplan.lint.terms import default_ruling
+from podplan.patterns import pattern
 from podplan.pipeline import Settings
 from podplan.requests import RequestError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_UUID = re.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_UUID = pattern("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 FAIL_ON = click.Choice(["error", "warning", "info", "never"])
 
 

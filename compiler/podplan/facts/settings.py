@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from podplan import facts
+from podplan.patterns import pattern
 from podplan.provenance import Fact
 
 # Words that a setting must have, or what it is about is lost.
@@ -21,7 +21,7 @@ NEEDED = {
 }
 _NAMES = ("base", "job")
 
-WORD = re.compile(r"\{([a-z]+(?:-[a-z]+)*)\}")
+WORD = pattern(r"\{([a-z]+(?:-[a-z]+)*)\}")
 
 
 @cache

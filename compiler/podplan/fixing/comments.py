@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from podplan.findings import Edit, Fix, Location
+from podplan.patterns import pattern
 from podplan.source.places import LINE_BREAK
 
-_LIST = re.compile(r"\[([^\]]*)\]")
+_LIST = pattern(r"\[([^\]]*)\]")
 
 
 def without_rule(text: str, where: Location, rule: str, alone: bool) -> Fix | None:

@@ -5,15 +5,15 @@ Positions come from the reader, so comments, quotes and the layout around a chan
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from podplan.emit import emit_document
 from podplan.findings import Change, Edit, Path, value_at
+from podplan.patterns import pattern
 from podplan.source import Document, Span
 
 # An amount as people write it; no reader of YAML takes it for a number.
-_QUANTITY = re.compile("[1-9][0-9]{0,9}(?:Ki|Mi|Gi|Ti|Pi|m)")
+_QUANTITY = pattern("[1-9][0-9]{0,9}(?:Ki|Mi|Gi|Ti|Pi|m)")
 _NOT_PLAIN = "\"'|>&!*[{"
 
 

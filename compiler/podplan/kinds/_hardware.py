@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from podplan import facts
@@ -10,12 +9,13 @@ from podplan.findings import Problem
 from podplan.kinds._merge import plain, present, without_nulls
 from podplan.kinds._profile import Role, shown
 from podplan.nearest import meant_or_known
+from podplan.patterns import pattern
 from podplan.provenance import Cursor, at, computed, copied
 
 Tree = dict[str, Any]
 
-_COUNT = re.compile(r"[0-9]{1,9}")
-_QUANTITY = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
+_COUNT = pattern(r"[0-9]{1,9}")
+_QUANTITY = pattern(r"([0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9})(Ki|Mi|Gi|Ti|Pi|Ei|k|M|G|T|P|E)?")
 _SMALLER = {"Ki": "", "Mi": "Ki", "Gi": "Mi", "Ti": "Gi", "Pi": "Ti", "Ei": "Pi"} | {
     "k": "", "M": "k", "G": "M", "T": "G", "P": "T", "E": "P",
 }  # fmt: skip

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from podplan.kinds._job import Job
+from podplan.patterns import pattern
 from podplan.provenance import Indexed
 
 Known = Mapping[str, Any]  # text, a number, an Indexed text, or None for what is not known, by word
-WORD = re.compile(r"\{([a-z]+(?:-[a-z]+)*)\}")
+WORD = pattern(r"\{([a-z]+(?:-[a-z]+)*)\}")
 INDEX = Indexed((0,))
 
 

@@ -8,11 +8,12 @@ from typing import Any
 from podplan.findings import Problem
 from podplan.kinds._merge import present, without_nulls
 from podplan.kinds._profile import Role, enumeration, shown, strings
+from podplan.patterns import pattern
 from podplan.provenance import Cursor, at, computed
 
 Tree = dict[str, Any]
 
-_DURATION = re.compile(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?", re.ASCII)
+_DURATION = pattern(r"(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?", re.ASCII)
 _SECONDS = (86_400, 3_600, 60, 1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +9,10 @@ from podplan.kinds._decompile import Fields, listed, mapping, picked
 from podplan.kinds._env import REFERENCES
 from podplan.kinds._merge import mergeable
 from podplan.kinds._volumes import NAMED_SOURCES, SHM_NAME, SHM_PATH
+from podplan.patterns import pattern
 
 _ENV_REFERENCES = {reference: source for source, reference in REFERENCES.items()}
-_PORT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_PORT_NAME = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
 def template_fields(template: Any, name: str, run: Callable[[Fields], Fields], preferred: str = "") -> Fields:

@@ -10,6 +10,7 @@ from podplan.findings import Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.kubernetes.structure import not_allowed
+from podplan.patterns import pattern
 
 SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 FIELDS_OF_ENV = (
@@ -30,8 +31,8 @@ FIELDS_OF_FILES = (
     "metadata.labels",
     "metadata.annotations",
 )
-_RESOURCE = re.compile(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)\Z")
-_KEYED = re.compile(r"metadata\.(labels|annotations)\['(.*)'\]\Z", re.DOTALL)
+_RESOURCE = pattern(r"(limits|requests)\.(cpu|memory|ephemeral-storage|hugepages-.+)\Z")
+_KEYED = pattern(r"metadata\.(labels|annotations)\['(.*)'\]\Z", re.DOTALL)
 _DIVISORS = {
     "cpu": (quantities.ONE // 1000, quantities.ONE),
     "": tuple(quantities.ONE * unit for unit in (1, *(10**n for n in (3, 6, 9, 12, 15, 18)))),

@@ -8,18 +8,18 @@ the validator needs.
 from __future__ import annotations
 
 import json
-import re
 from functools import cache
 from typing import Any, Protocol
 
 from podplan import bundled
+from podplan.patterns import pattern
 
 Schema = dict[str, Any]
 
 VERSIONS = tuple(f"1.{minor}" for minor in range(24, 38))
 DEFAULT_VERSION = "1.36"
 
-_REFERENCE = re.compile(r'"\$ref":"#/\$defs/(\w+)"')
+_REFERENCE = pattern(r'"\$ref":"#/\$defs/(\w+)"')
 
 
 class _Validator(Protocol):

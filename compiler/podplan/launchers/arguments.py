@@ -5,7 +5,6 @@ https://docs.python.org/3/library/argparse.html, and the answers of the real par
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -13,8 +12,9 @@ from typing import NamedTuple
 
 from podplan.findings import Path
 from podplan.launchers.words import Fault, Word
+from podplan.patterns import pattern
 
-_NEGATIVE_NUMBER = re.compile(r"-\d+\Z|-\d*\.\d+\Z")
+_NEGATIVE_NUMBER = pattern(r"-\d+\Z|-\d*\.\d+\Z")
 
 # Measured with 3.10 to 3.13.0: argparse refuses what it cannot tell apart even behind the script.
 OLD_PYTHON = "Python up to 3.13.0"

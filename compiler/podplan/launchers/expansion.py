@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 from podplan.launchers.tokens import Piece, Token
 from podplan.launchers.words import MAX_ARGUMENTS, Variables, Word
+from podplan.patterns import pattern
 
 MAX_BRACED = 1_000  # words that the braces of one word may make
-_SPLIT = re.compile(r"([ \t\n]+)")
-_PATTERN = re.compile(r"[*?\[]")
-_SEQUENCE = re.compile(
-    r"(?:(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?[0-9]{1,9}))?\Z"
-)
-_ASSIGNED_HOME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=~(?=/|\Z)")
+_SPLIT = pattern(r"([ \t\n]+)")
+_PATTERN = pattern(r"[*?\[]")
+_SEQUENCE = pattern(r"(?:(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.(-?[0-9]{1,9}))?\Z")
+_ASSIGNED_HOME = pattern(r"[A-Za-z_][A-Za-z0-9_]*=~(?=/|\Z)")
 
 # A piece, or one character of the text that stands outside of quotes.
 Atom = Piece | str

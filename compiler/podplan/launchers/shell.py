@@ -6,7 +6,6 @@ Here-documents and command substitutions are left alone.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from podplan.launchers import expansion
 from podplan.launchers.expansion import Scope
 from podplan.launchers.tokens import REDIRECTIONS, Fault, Token, tokens
 from podplan.launchers.words import MAX_ARGUMENT, Variables, Word
+from podplan.patterns import pattern
 
 MAX_COMMANDS = 1_000
 
@@ -23,8 +23,8 @@ _PASSED_OVER = {"!", "do", "then", "else", "elif", "function", "coproc"}
 _CLOSING = {"fi", "done", "esac", "}"}
 _SETTING = {"export", "declare", "typeset", "local", "readonly"}
 _UNSETTING = {"unset", "read", "mapfile", "readarray", "getopts"}
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
-_NUMBER = re.compile(r"[0-9]+\Z")
+_ASSIGNMENT = pattern(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=")
+_NUMBER = pattern(r"[0-9]+\Z")
 
 
 class Command(NamedTuple):

@@ -8,20 +8,22 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from podplan.patterns import pattern
+
 MAX_NESTING = 8  # of ${A:-${B:-…}}
 
-OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|&>>|&>|<<<|<<-|<<|<&|<>|>>|>&|>\||[;&|<>()\n]")
+OPERATOR = pattern(r"&&|\|\||;;&|;;|;&|\|&|&>>|&>|<<<|<<-|<<|<&|<>|>>|>&|>\||[;&|<>()\n]")
 REDIRECTIONS = {"&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", ">>", ">&", ">|", "<", ">"}
-_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_COMMENT = re.compile(r"[^\n]*")
-_PLAIN = re.compile(r"[^ \t\n'\"\\$`;&|<>()]+")
-_IN_DOUBLE = re.compile(r'[^"\\$`]+')
-_IN_BRACES = re.compile(r"[^'\"\\$`]+")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
-_PARAMETER = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:(:?[-=+?])(.*))?\Z", re.DOTALL)
-_ARRAY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=\Z")
-_OF_NOTE = re.compile(r"[\\'\"`(){}]|\$[({]?")
-_ANSI = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))|[^\\']+", re.DOTALL)
+_BLANK = pattern(r"(?:[ \t]|\\\n)+")
+_COMMENT = pattern(r"[^\n]*")
+_PLAIN = pattern(r"[^ \t\n'\"\\$`;&|<>()]+")
+_IN_DOUBLE = pattern(r'[^"\\$`]+')
+_IN_BRACES = pattern(r"[^'\"\\$`]+")
+_NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
+_PARAMETER = pattern(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?:(:?[-=+?])(.*))?\Z", re.DOTALL)
+_ARRAY = pattern(r"[A-Za-z_][A-Za-z0-9_]*\+?=\Z")
+_OF_NOTE = pattern(r"[\\'\"`(){}]|\$[({]?")
+_ANSI = pattern(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|([0-7]{1,3})|(.))|[^\\']+", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 
 

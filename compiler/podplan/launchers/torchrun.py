@@ -5,11 +5,11 @@ Source: https://docs.pytorch.org/docs/stable/elastic/run.html, lowering-anchors 
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from podplan.launchers.arguments import Grammar, Known, Line, Option, both, fits, integer, options, parse
 from podplan.launchers.words import Fault, Variables, Word
+from podplan.patterns import pattern
 
 OPTIONS = tuple(
     both(
@@ -52,8 +52,8 @@ LAUNCH = Grammar("torch.distributed.launch", (*OPTIONS, *both(options("--use_env
 
 # Options that no variable PET_… gives a value to.
 _NOT_FROM_ENV = {"logs_specs", "numa_binding", "use_env"}
-_HOST = re.compile(r"[\w.:-]+\Z")
-_PORT = re.compile(r"[0-9]{1,5}\Z")
+_HOST = pattern(r"[\w.:-]+\Z")
+_PORT = pattern(r"[0-9]{1,5}\Z")
 _PORTS = {"c10d": 29400, "etcd": 2379, "etcd-v2": 2379}
 PROCESSES = ("auto", "gpu", "cpu", "xpu")
 

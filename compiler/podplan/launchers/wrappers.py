@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import NamedTuple
 
 from podplan.launchers.words import Word
+from podplan.patterns import pattern
 
 # Program -> its options that take a value in a word of their own, and how many words precede the command.
 WRAPPERS: dict[str, tuple[str, int]] = {
@@ -62,9 +62,9 @@ MODULES = {
     "horovod.runner": "horovodrun",
     "horovod.runner.launch": "horovodrun",
 }
-_PYTHON = re.compile(r"(python|pypy)[0-9.]*\Z")
+_PYTHON = pattern(r"(python|pypy)[0-9.]*\Z")
 _PYTHON_VALUES = ("-W", "-X", "--check-hash-based-pycs")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_ASSIGNMENT = pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
 class Inner(NamedTuple):

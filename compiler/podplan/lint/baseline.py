@@ -7,7 +7,6 @@ of the value there: with another value it is new.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from podplan.findings import Finding, value_at
 from podplan.lint.masking import ON_SECRETS
+from podplan.patterns import pattern
 from podplan.reading.documents import identity
 from podplan.reading.files import from_root
 from podplan.requests import RequestError
@@ -25,7 +25,7 @@ DEFAULT_FILE = "podplan-baseline.json"
 FORMAT = 1
 _OBJECT = ("apiVersion", "kind", "namespace", "name")
 _DIGITS = 16
-_QUOTED = re.compile(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
+_QUOTED = pattern(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
 class Entry(NamedTuple):

@@ -7,16 +7,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from podplan.nearest import nearest
+from podplan.patterns import pattern
 
 FORM = "# podplan: ignore[RULE] until=YYYY-MM-DD -- reason"
 ANNOTATION_FORM = '"RULE=reason; RULE=reason"'
 
-DIRECTIVE = re.compile(r"(?:(?<=[ \t\r\n\ufeff])|\A)#[ \t]*podplan:[ \t]*(?P<body>[^\r\n]*)")
-_WORD = re.compile(r"[A-Za-z_-]*")
-_BRACKETS = re.compile(r"[ \t]*\[([^\]]*)\][ \t]*")
-_UNTIL = re.compile(r"until=(\S+)[ \t]*")
-_REASON = re.compile(r"--[ \t]*")
-_LATE_UNTIL = re.compile(r"\buntil\s*=?\s*\d{4}-")
+DIRECTIVE = pattern(r"(?:(?<=[ \t\r\n\ufeff])|\A)#[ \t]*podplan:[ \t]*(?P<body>[^\r\n]*)")
+_WORD = pattern(r"[A-Za-z_-]*")
+_BRACKETS = pattern(r"[ \t]*\[([^\]]*)\][ \t]*")
+_UNTIL = pattern(r"until=(\S+)[ \t]*")
+_REASON = pattern(r"--[ \t]*")
+_LATE_UNTIL = pattern(r"\buntil\s*=?\s*\d{4}-")
 _WORDS = ("ignore", "ignore-file")
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from podplan.findings import Problem, Severity
+from podplan.patterns import pattern
 from podplan.provenance import Doc
 from podplan.rules import Rule
 
-PLACEHOLDER = re.compile(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
+PLACEHOLDER = pattern(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
 class Scope(NamedTuple):

@@ -17,14 +17,15 @@ from podplan.limits import (
     MAX_EXPRESSIONS_COMPILED,
 )
 from podplan.nearest import meant_or_known
+from podplan.patterns import pattern
 from podplan.profile.merge import CLOSING, OPENING, Problems, kept
 from podplan.profile.values import ROOTS, Expression, Fault, as_text, nothing_at, settled, size
 from podplan.provenance import Cursor, at, computed
 
 ESCAPED = "$" + OPENING
-_PATH = re.compile(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
-_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
-_OUTSIDE_QUOTES = re.compile(r"['\"]|\}\}")
+_PATH = pattern(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_QUOTED = pattern(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
+_OUTSIDE_QUOTES = pattern(r"['\"]|\}\}")
 
 
 class Text(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NoReturn
@@ -12,12 +11,13 @@ from podplan.bundled import read
 from podplan.findings import Problem
 from podplan.limits import MAX_DEPTH
 from podplan.nearest import meant_or_known
+from podplan.patterns import pattern
 from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
 from podplan.provenance import Cursor, Doc, Flag, at, root, split
 from podplan.source.scalars import Scalar, resolve
 
-_STEPS = re.compile(r"(?:[^.\\]|\\.)+")
+_STEPS = pattern(r"(?:[^.\\]|\\.)+")
 _NOT_SETTABLE = frozenset({"extends", "environments", "matrix", "values"})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from hashlib import sha256
 from itertools import product
 from typing import Any, NamedTuple
@@ -11,12 +10,13 @@ from typing import Any, NamedTuple
 from podplan.findings import Problem
 from podplan.limits import MAX_INSTANCES
 from podplan.nearest import meant_or_known
+from podplan.patterns import pattern
 from podplan.profile.merge import OPENING, Problems
 from podplan.provenance import Cursor, Doc, root
 
 DEFAULT_INSTANCES = 8
 _LONGEST_VALUE = 40
-_NOT_DNS = re.compile(r"[^a-z0-9]")
+_NOT_DNS = pattern(r"[^a-z0-9]")
 
 
 class Instance(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 
 from podplan.findings import Problem
+from podplan.patterns import pattern
 from podplan.profile.expressions import Budget, Scope, Text, find, value_of
 from podplan.profile.matrix import Instance
 from podplan.profile.merge import Problems
@@ -16,7 +16,7 @@ from podplan.profile.values import Fault, as_text
 from podplan.provenance import Cursor, Marked, computed, root
 
 NONE, CONTENT_HASH = "none", "contentHash"
-_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_LABEL = pattern(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 
 
 def name(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from podplan.patterns import pattern
 
 # Control characters but the tab, and what changes the direction or cannot be seen at all.
-_UNSEEN = re.compile(
+_UNSEEN = pattern(
     "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 )
 

@@ -8,7 +8,6 @@ becomes a ``Fault``, and the documents that can be read are read. Only a bound t
 from __future__ import annotations
 
 import gc
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
@@ -17,6 +16,7 @@ from typing import NamedTuple
 from yaml import YAMLError
 
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.patterns import pattern
 from podplan.source.builder import Builder, Built
 from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
 from podplan.source.secrecy import holds_secret, unquoted
@@ -27,7 +27,7 @@ from podplan.source.troubles import Trouble
 Path = tuple[str | int, ...]
 
 # A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
-_MARKER = re.compile(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
+_MARKER = pattern(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
 _BYTE_ORDER_MARK = "\ufeff"
 
 

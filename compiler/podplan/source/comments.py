@@ -10,15 +10,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from podplan.patterns import pattern
 from podplan.source import Document, Path
 
 # A line that begins or ends a document.
-MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
-_COMMENT = re.compile(r"(?:\A|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
+MARKER = pattern(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
+_COMMENT = pattern(r"(?:\A|(?<=[ \t\r\n\ufeff]))#[^\r\n]*")
 # The first line of a block scalar, which may end in a comment.
-_BLOCK_HEADER = re.compile(r"(?:[&!]\S*\s+)*[|>][^\r\n]*")
+_BLOCK_HEADER = pattern(r"(?:[&!]\S*\s+)*[|>][^\r\n]*")
 # A dash with its entry on a line below, maybe behind those of the lists around it.
-_BARE_DASH = re.compile(r"((?:-[ \t]+)*)-(?:[ \t]+#|$)")
+_BARE_DASH = pattern(r"((?:-[ \t]+)*)-(?:[ \t]+#|$)")
 
 
 class Comment(NamedTuple):

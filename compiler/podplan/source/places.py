@@ -9,16 +9,17 @@ block collection overshoot.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from podplan.patterns import pattern
 
 HEAD = 3  # the length of what stands before the entries in a list of places
 MAP_STRIDE = 5
 LIST_STRIDE = 2
 
-LINE_BREAK = re.compile(r"\r\n?|\n")
-_BLOCK_SCALAR = re.compile(r"(?:[&!]\S*\s+)*[|>]")
+LINE_BREAK = pattern(r"\r\n?|\n")
+_BLOCK_SCALAR = pattern(r"(?:[&!]\S*\s+)*[|>]")
 
 Table = dict[str, tuple[list[Any], int]]
 

@@ -5,9 +5,9 @@ And the closer look at a scalar that is odd: what deserves a fault or a hint.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from podplan.patterns import pattern
 from podplan.source import scalars
 from podplan.source.places import Merge
 from podplan.source.plain import not_json
@@ -15,8 +15,8 @@ from podplan.source.tally import Tally
 from podplan.source.troubles import Troubles
 
 # Where an anchor or a tag may stand; each begins with one character, which the search goes for first.
-_ANCHOR = re.compile(r"&(?<![^\s\[{,:\ufeff]&)(?=[^\s&])")
-_TAG = re.compile(r"!(?<![^\s\[{,:\ufeff]!)(?!=)")
+_ANCHOR = pattern(r"&(?<![^\s\[{,:\ufeff]&)(?=[^\s&])")
+_TAG = pattern(r"!(?<![^\s\[{,:\ufeff]!)(?!=)")
 
 
 def any_in(text: str) -> bool:

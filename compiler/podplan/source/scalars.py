@@ -7,8 +7,9 @@ YAML 1.1 nor what YAML 1.2 libraries read (dependencies §1.3). ``fixtures/yaml/
 
 from __future__ import annotations
 
-import re
 import struct
+
+from podplan.patterns import pattern
 
 Scalar = str | int | float | bool | None
 
@@ -26,10 +27,10 @@ WORDS: dict[str, Scalar] = {
 }
 NUMBER_STARTS = frozenset("+-.0123456789")
 
-_INTEGER = re.compile(r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
+_INTEGER = pattern(r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0([0-7]*)|([1-9][0-9]*))")
 _BASES = (2, 8, 16, 8, 10)
-_SIGN_AFTER_PREFIX = re.compile(r"0b([-+][01]{1,64})")  # an oddity of go-yaml: 0b+1 is 1
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_SIGN_AFTER_PREFIX = pattern(r"0b([-+][01]{1,64})")  # an oddity of go-yaml: 0b+1 is 1
+_FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _LONGEST_SHOWN = 40
 _MOST_DECIMALS = 19  # that surely fit into 64 bits are fewer than these
 _MOST_DIGITS = 64  # of a 64-bit integer, in base 2
@@ -86,7 +87,7 @@ def shown(tag: str) -> str:
     return tag if len(tag) <= _LONGEST_SHOWN else tag[:_LONGEST_SHOWN] + "…"
 
 
-_FILE_MODE = re.compile(r"0[0-7]{3}")
+_FILE_MODE = pattern(r"0[0-7]{3}")
 
 
 def hint(text: str, secret: bool = False) -> str:

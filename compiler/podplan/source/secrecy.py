@@ -5,13 +5,14 @@ Where such a file is broken, nobody can tell which part of it is secret, so no m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from podplan.patterns import pattern
+
 _KINDS = frozenset({"secret", "secretlist"})
 # For text that is not data: a kind with whatever properties, or what only Secrets have.
-_LOOKS_SECRET = re.compile(r"""kind["']?\s*:\s*(?:[&!*]\S*\s+)*["']?Secret|\bstringData\b""")
+_LOOKS_SECRET = pattern(r"""kind["']?\s*:\s*(?:[&!*]\S*\s+)*["']?Secret|\bstringData\b""")
 # What is said in place of the messages that may quote a tag, the name of an alias or part of a scalar.
 _UNQUOTED = {
     "YAML001": "the text is not YAML from here on; quote the value if it is plain text",

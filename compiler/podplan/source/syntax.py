@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from yaml import YAMLError
 from yaml.reader import ReaderError
 
+from podplan.patterns import pattern
+
 # All that YAML allows in a stream, the other way round.
-_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TEMPLATE = re.compile(r"""(?:^|[\s:,\[{-])(\$?\{\{.*?(?:\}\}|$))""")
-_INDENTATION = re.compile(r"[ \t]*")
+_NOT_ALLOWED = pattern("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TEMPLATE = pattern(r"""(?:^|[\s:,\[{-])(\$?\{\{.*?(?:\}\}|$))""")
+_INDENTATION = pattern(r"[ \t]*")
 
 
 class Syntax(NamedTuple):

@@ -6,7 +6,6 @@ faults.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
@@ -22,10 +21,11 @@ from yaml.events import (
     StreamEndEvent,
 )
 
+from podplan.patterns import pattern
 from podplan.source.comments import dash_before, scalar_extent
 from podplan.source.places import scalar_end
 
-_PREFIX = re.compile(r"(?:[&!]\S*(?:\s+|\Z))*")
+_PREFIX = pattern(r"(?:[&!]\S*(?:\s+|\Z))*")
 
 
 class Tree(NamedTuple):

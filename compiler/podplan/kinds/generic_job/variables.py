@@ -14,9 +14,10 @@ from podplan import facts
 from podplan.kinds._children import Tree, replacing
 from podplan.kinds._job import Job, Role, by
 from podplan.kinds._pods import REPLICA_INDEX, replica_name
+from podplan.patterns import pattern
 from podplan.provenance import Cursor, Indexed, Marked, at, computed
 
-VARIABLE = re.compile(
+VARIABLE = pattern(
     r"\$\$|\$\((?:(?P<type>type)|(?P<rank>rank)|replicas\[(?P<replicas>[^\[\]()]+)\]"
     r"|service\.(?P<host_type>[^\[\]()]+)\[(?P<host_rank>[0-9]{1,9})\]\.host"
     r"|service\.port\[(?P<port>[^\[\]()]+)\])\)"

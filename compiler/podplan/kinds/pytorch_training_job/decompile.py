@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from podplan.kinds._decompile import (
     Fields,
     elastic_fields,
@@ -19,8 +17,9 @@ from podplan.kinds._decompile import (
 from podplan.kinds._unrun import from_command, from_torchrun_args
 from podplan.kinds._untemplate import template_fields
 from podplan.kinds.pytorch_training_job.compile import CONTAINER, PREFERRED
+from podplan.patterns import pattern
 
-_COUNT = re.compile("[1-9][0-9]{0,8}")
+_COUNT = pattern("[1-9][0-9]{0,8}")
 
 
 def decompile(spec: Fields) -> Fields:

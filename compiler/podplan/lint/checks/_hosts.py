@@ -9,13 +9,14 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._jobs import roles
 from podplan.lint.subject import Job
+from podplan.patterns import pattern
 from podplan.provenance import Indexed, Listing
 
-_SLOTS = re.compile(r"\sslots=(\d+)")
-_NUMBERED = re.compile(r".*?(\d{1,9})\Z")
-_LOOPBACK = re.compile(r"localhost|ip6-localhost|127(?:\.\d{1,3}){3}|::1|0\.0\.0\.0")
-_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:]*:[0-9a-f.:]*", re.IGNORECASE)
-_IN_CLUSTER = re.compile(r"[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?\.?")
+_SLOTS = pattern(r"\sslots=(\d+)")
+_NUMBERED = pattern(r".*?(\d{1,9})\Z")
+_LOOPBACK = pattern(r"localhost|ip6-localhost|127(?:\.\d{1,3}){3}|::1|0\.0\.0\.0")
+_ADDRESS = pattern(r"\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]*:[0-9a-f:]*:[0-9a-f.:]*", re.IGNORECASE)
+_IN_CLUSTER = pattern(r"[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?\.?")
 
 
 class Hosts(NamedTuple):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
+from podplan.patterns import pattern
 from podplan.provenance import Doc, trace
 
 _OPENING = "${{"
-_READ = re.compile(r"\bparams\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"]([^'\"]+)['\"]\s*\])?")
+_READ = pattern(r"\bparams\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"]([^'\"]+)['\"]\s*\])?")
 ALL = "*"  # for an expression that reads params as a whole
 
 

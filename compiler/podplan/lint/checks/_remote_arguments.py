@@ -7,23 +7,23 @@ before that changed with the version (deepspeed/launcher/runner.py and multinode
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Callable
 from typing import NamedTuple
 
 from podplan.lint.checks._remote_shell import Arrival, arrival
+from podplan.patterns import pattern
 
 Version = tuple[int, ...]
 
 NEXT = "."  # stands for the word that follows
 
-_OF_PDSH = re.compile("%[hnu]")
-_DOUBLED = re.compile("%%(?=[hnu])")
+_OF_PDSH = pattern("%[hnu]")
+_DOUBLED = pattern("%%(?=[hnu])")
 
 # Tags such as 0.9.0, chat-0.9.0 and v072_torch112.
-_DOTTED = re.compile(r"(?<![\d.])v?(0\.\d{1,2}\.\d{1,2})(?![\d.])")
-_PACKED = re.compile(r"(?<![\w.])v0(\d)(\d)(?![\d.])")
+_DOTTED = pattern(r"(?<![\d.])v?(0\.\d{1,2}\.\d{1,2})(?![\d.])")
+_PACKED = pattern(r"(?<![\w.])v0(\d)(\d)(?![\d.])")
 
 
 class Regime(NamedTuple):

@@ -10,9 +10,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from podplan.launchers.tokens import Piece, tokens
+from podplan.patterns import pattern
 
 MAX_WORDS = 64  # of one argument; more are as wrong as two
-_SEQUENCE = re.compile(r"(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z])")
+_SEQUENCE = pattern(r"(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z])")
 
 
 class Arrival(NamedTuple):
@@ -30,9 +31,9 @@ class Arrival(NamedTuple):
 
 
 # What is the home folder at the start of a word, or of the value of what looks like an assignment.
-_HOME = re.compile(r"(?:[A-Za-z_]\w*=)?(~)(?:/|\Z)")
+_HOME = pattern(r"(?:[A-Za-z_]\w*=)?(~)(?:/|\Z)")
 # A path that names files, or all files there are: a pattern that will hardly find nothing.
-_FILES = re.compile(r"(/.*[*?].*|\*)\Z", re.DOTALL)
+_FILES = pattern(r"(/.*[*?].*|\*)\Z", re.DOTALL)
 
 # A character of a word, and whether quotes take away what it would mean.
 _Char = tuple[str, bool]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes import quantities
+from podplan.patterns import pattern
 
 # Whole devices as device plugins name them, MIG slices and shared GPUs among them
 # (https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/).
-ACCELERATOR = re.compile(
+ACCELERATOR = pattern(
     r"(?:nvidia\.com/(?:gpu(?:\.shared)?|mig-.+)|amd\.com/gpu|gpu\.intel\.com/(?:i915|xe)|habana\.ai/gaudi"
     r"|hygon\.com/dcu|huawei\.com/Ascend\w+|cambricon\.com/mlu\w*|google\.com/tpu|aws\.amazon\.com/neuron\w*)"
 )

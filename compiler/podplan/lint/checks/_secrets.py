@@ -8,20 +8,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from podplan.findings import Path, value_at
+from podplan.patterns import pattern
 
 # HF_TOKEN, WANDB_API_KEY, DB_PASSWORD; not PAD_TOKEN, MAX_TOKENS, SORT_KEY or AWS_ACCESS_KEY_ID.
-_NAME = re.compile(
+_NAME = pattern(
     r"(?:.*[_-])?(?:(?<!PAD_)(?<!EOS_)(?<!BOS_)(?<!UNK_)(?<!CLS_)(?<!SEP_)(?<!MASK_)(?<!STOP_)(?<!END_)TOKEN"
     r"|PASS(?:WORD|WD|PHRASE)|SECRET|CREDENTIALS?"
     r"|(?:API|ACCESS|SECRET|PRIVATE|ACCOUNT|AUTH|ENCRYPTION|SIGNING|STORAGE|LICENSE)[_-]?KEY)",
     re.IGNORECASE,
 )
-_WITH_PASSWORD = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
-_NOT_A_SECRET = re.compile(
+_WITH_PASSWORD = pattern(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
+_NOT_A_SECRET = pattern(
     r"true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Z]:\\.*|\$.*|\S+\.(?:json|pem|key|crt|txt|ya?ml)",
     re.DOTALL | re.IGNORECASE,
 )
-_PIN = re.compile("[0-9]{4,}")
+_PIN = pattern("[0-9]{4,}")
 STARS = "***"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from podplan.patterns import pattern
 
-_OF_THE_RUNTIME = re.compile(r"(?:NVIDIA|HABANA|AMD)_(?:VISIBLE|DRIVER|REQUIRE)")
-_OF_OPEN_MPI = re.compile(r"OMPI_|PMIX_|PRTE_|PMI_")
+_OF_THE_RUNTIME = pattern(r"(?:NVIDIA|HABANA|AMD)_(?:VISIBLE|DRIVER|REQUIRE)")
+_OF_OPEN_MPI = pattern(r"OMPI_|PMIX_|PRTE_|PMI_")
 
 
 def of_the_runtime(name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -14,9 +13,10 @@ from podplan.lint.checks._jobs import called, for_all, instance, namespace, pods
 from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.checks._words import options
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 from podplan.provenance import Doc
 
-FILESET = re.compile(r"t9k://pvc/([^/]+)")
+FILESET = pattern(r"t9k://pvc/([^/]+)")
 HOSTNAME = "kubernetes.io/hostname"
 # Devices, and what the node has installed: the same on every node, and not data.
 OF_SYSTEM = ("/dev", "/sys", "/proc", "/run", "/var/run", "/etc", "/lib", "/opt", "/usr")
@@ -220,7 +220,7 @@ def host_path_data(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
             )
 
 
-OUTPUT = re.compile(
+OUTPUT = pattern(
     r"--(?:output[-_]dir|save[-_](?:dir|path|folder)|checkpoint[-_](?:dir|path)|ckpt[-_](?:dir|path)|out[-_]dir"
     r"|default[-_]root[-_]dir)(?:=(.*))?"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -12,9 +11,10 @@ from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
 from podplan.lint.checks._resources import accelerators
 from podplan.lint.checks._training import Written, containers, env, preferred, training
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 
-_SIDECAR = re.compile(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
-_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
+_SIDECAR = pattern(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
+_PYTHON = pattern(r"(?:.*/)?python[0-9.]*")
 
 
 def training_container_missing(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

@@ -5,7 +5,6 @@ Sources: t9k-semantics §6.2; lowering-anchors §2.2 and §4.2; deepspeed/launch
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from podplan.lint.checks._jobs import spec_of
 from podplan.lint.checks._launches import counted
 from podplan.lint.checks._over_ssh import workers
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 
 # Options of otherArgs that the controller gives itself, with the field that says what they mean.
 _FIELDS = {
@@ -29,10 +29,10 @@ _FIELDS = {
 }
 _NOT_UNDER_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bind_core_list")
 # Programs that take their first words for options of their own, and know no --local_rank.
-_WITH_OPTIONS = re.compile(
+_WITH_OPTIONS = pattern(
     r"python[0-9.]*|(?:ba|da|k|z|a)?sh|env|nohup|timeout|nice|numactl|taskset|stdbuf|accelerate"
 )
-_NO_SCRIPT = re.compile(r"deepspeed needs a script to run")
+_NO_SCRIPT = pattern(r"deepspeed needs a script to run")
 
 
 def deepspeed_args(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

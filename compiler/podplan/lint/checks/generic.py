@@ -5,7 +5,6 @@ Source: t9k-semantics §4.1 to §4.4.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,14 +12,15 @@ from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, number, text, texts
 from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 
 _RULES = ("successRules", "failureRules")
 # $$ is an escape; what has a blank is a command of a shell.
-_REFERENCE = re.compile(r"\$\$|\$\((?P<inner>[^()$\s]+)\)")
-_REPLICAS = re.compile(r"replicas\[(?P<type>[^\[\]]+)\]")
-_HOST = re.compile(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
-_PORT = re.compile(r"service\.port\[(?P<name>[^\[\]]+)\]")
-_ALIKE = re.compile(r"(?:replicas?|services?|rank|type)[.\[].*")
+_REFERENCE = pattern(r"\$\$|\$\((?P<inner>[^()$\s]+)\)")
+_REPLICAS = pattern(r"replicas\[(?P<type>[^\[\]]+)\]")
+_HOST = pattern(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
+_PORT = pattern(r"service\.port\[(?P<name>[^\[\]]+)\]")
+_ALIKE = pattern(r"(?:replicas?|services?|rank|type)[.\[].*")
 _FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
 # Fields of a container in which variables are replaced.
 _REPLACED = ("command", "args", "env")

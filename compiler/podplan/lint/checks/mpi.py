@@ -5,7 +5,6 @@ Sources: lowering-anchors §2.6 and §4.2; https://docs.open-mpi.org/en/v5.0.x/l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,17 +12,18 @@ from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.mpirun import Mpirun
 from podplan.lint.checks._launches import Launch, counted, launches
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 
 # Open MPI 5 starts processes by PRRTE, which has parameters of its own.
-_OLD = re.compile(r"OMPI_MCA_(?:orte_\w+|plm_rsh_\w+)")
+_OLD = pattern(r"OMPI_MCA_(?:orte_\w+|plm_rsh_\w+)")
 _NEW = {
     "OMPI_MCA_orte_default_hostfile": "PRTE_MCA_prte_default_hostfile",
     "OMPI_MCA_orte_set_default_slots": "PRTE_MCA_prte_set_default_slots",
     "OMPI_MCA_plm_rsh_args": "PRTE_MCA_plm_ssh_args",
     "OMPI_MCA_plm_rsh_agent": "PRTE_MCA_plm_ssh_agent",
 }
-_VERSION = re.compile(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
-_HOSTS_BY_ENV = re.compile(r"(?:OMPI_MCA_orte|PRTE_MCA_prte)_default_hostfile|(?:I_MPI_)?HYDRA_HOST_FILE")
+_VERSION = pattern(r"(?:open-?mpi|ompi)[-_:/]?v?(\d+)(?:\.\d+)*")
+_HOSTS_BY_ENV = pattern(r"(?:OMPI_MCA_orte|PRTE_MCA_prte)_default_hostfile|(?:I_MPI_)?HYDRA_HOST_FILE")
 
 
 def openmpi5_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

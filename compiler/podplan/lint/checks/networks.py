@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,15 +13,16 @@ from podplan.lint.checks._resources import place as place_of
 from podplan.lint.checks._resources import resources
 from podplan.lint.checks._words import options, options_in
 from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
 
-RDMA = re.compile(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")
+RDMA = pattern(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")
 EPHEMERAL = range(32768, 61000)
 INJECT = "sidecar.istio.io/inject"
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
-OF_NODE = re.compile(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*")
+OF_NODE = pattern(r"(?:en[ospx]|ib|bond|mlx|hsn|roce|em|p\d+p)\w*")
 _PORT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
-PORT = re.compile(rf"{_PORT}(?:=(.*))?")
-PORT_IN_SHELL = re.compile(rf"\s{_PORT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
+PORT = pattern(rf"{_PORT}(?:=(.*))?")
+PORT_IN_SHELL = pattern(rf"\s{_PORT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
 HOSTNAME = "kubernetes.io/hostname"
 
 

@@ -15,11 +15,10 @@ from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._jobs import mode
 from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
 
-_HOST_VARIABLE = re.compile(
-    r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)"
-)
-_OPTION = re.compile(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
+_HOST_VARIABLE = pattern(r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)")
+_OPTION = pattern(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
 _ASKING = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
 _BEFORE = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_ASKING}|//)"
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"

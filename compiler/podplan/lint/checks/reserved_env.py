@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,20 +10,21 @@ from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 from podplan.provenance import Indexed, Path, trace
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
 _BY_LAUNCHER = {
-    "torchrun": re.compile(
+    "torchrun": pattern(
         r"(?:(?:LOCAL_|GROUP_|ROLE_)?(?:RANK|WORLD_SIZE)|ROLE_NAME|MASTER_ADDR|MASTER_PORT"
         r"|TORCHELASTIC_(?:RESTART_COUNT|MAX_RESTARTS|RUN_ID))"
     ),
-    "deepspeed": re.compile(
+    "deepspeed": pattern(
         r"(?:RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_SIZE|CROSS_RANK|CROSS_SIZE|MASTER_ADDR|MASTER_PORT)"
     ),
 }
 # Options of torchrun that the command line of the controller has; the variable of each is PET_<NAME>.
-_OF_TORCHRUN = re.compile(r"--([a-z_]+)(?:=.*)?")
+_OF_TORCHRUN = pattern(r"--([a-z_]+)(?:=.*)?")
 
 
 def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -6,7 +6,6 @@ emptyDir counts as memory of the Pod (https://kubernetes.io/docs/concepts/storag
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -22,9 +21,10 @@ from podplan.lint.checks._resources import accelerators, containers, shown, trai
 from podplan.lint.checks._resources import entries as resource_entries
 from podplan.lint.checks._words import options_in
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 
 SHM = "/dev/shm"
-LOADERS = re.compile(
+LOADERS = pattern(
     r"--(?:num[-_]workers|dataloader[-_]num[-_]workers|data[-_]workers|workers|loader[-_]workers)(?:=(\d+))?"
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -26,10 +25,11 @@ from podplan.lint.checks._remote_shell import Arrival
 from podplan.lint.checks._secrets import names_a_secret
 from podplan.lint.checks._training import Written, role_called, training
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 
 _LONGEST_SHOWN = 60
 # What somebody writes who wants it to be replaced.
-_VARIABLE = re.compile(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
+_VARIABLE = pattern(r"\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\}")
 
 
 class Sent(NamedTuple):

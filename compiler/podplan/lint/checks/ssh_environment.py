@@ -15,9 +15,10 @@ from podplan.lint.checks._ssh_names import of_the_runtime
 from podplan.lint.checks._training import env, role_called, training
 from podplan.lint.checks.reserved_env import set_by_launcher
 from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
 
 # What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
-_EXPORTED_BY_DEEPSPEED = re.compile(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
+_EXPORTED_BY_DEEPSPEED = pattern(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 
 
 def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -17,18 +17,17 @@ from podplan.lint.checks._hosts import is_loopback
 from podplan.lint.checks._jobs import counted, mode, spec_of
 from podplan.lint.checks._launches import launches
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 
-_LOOP = re.compile(
+_LOOP = pattern(
     r"\b(?:until|while\s+!)\s+(?P<asks>[^;\n]{1,500})[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL
 )
-_FOREVER = re.compile(
-    r"\bwhile\s+(?:true|:|\[\s*1\s*\])\s*[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL
-)
-_ASKS = re.compile(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig|curl|wget)\b|/dev/tcp/")
+_FOREVER = pattern(r"\bwhile\s+(?:true|:|\[\s*1\s*\])\s*[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL)
+_ASKS = pattern(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig|curl|wget)\b|/dev/tcp/")
 # What ends a loop that has not got what it waits for.
-_ENDS = re.compile(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")
-_BREAK = re.compile(r"\bbreak\b")
-_PATIENT = re.compile(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
+_ENDS = pattern(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")
+_BREAK = pattern(r"\bbreak\b")
+_PATIENT = pattern(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
 def waits_unbounded(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
