@@ -94,7 +94,7 @@ def test_a_file_that_is_too_large(repository: Path) -> None:
     big = repository / "big.yaml"
     with big.open("wb") as stream:
         stream.truncate(MAX_FILE_BYTES + 1)
-    with pytest.raises(BoundExceeded, match=r"big.yaml has 8388609 bytes"):
+    with pytest.raises(BoundExceeded, match=r"big.yaml has 8,388,609 bytes"):
         read_inside(str(repository), str(big))
 
 

@@ -61,12 +61,12 @@ def test_the_depth_is_bounded(depth: int) -> None:
     bases = {f"{i}.yaml": base(f"extends: [{i + 1}.yaml]") for i in range(1, depth)}
     bases[f"{depth}.yaml"] = base("image: a")
     found = faults(profile("extends: [1.yaml]"), bases=bases)
-    assert found == ([] if depth == MAX_EXTENDS_DEPTH else [("PROF002", 4)])
+    assert found == ([] if depth == MAX_EXTENDS_DEPTH else [("PROF017", 4)])
 
 
 def test_the_number_of_bases_is_bounded() -> None:
     text = profile(f"extends: [{', '.join(['a.yaml'] * (MAX_BASES + 1))}]")
-    assert faults(text, bases={"a.yaml": base("image: a")}) == [("PROF002", 5)]
+    assert faults(text, bases={"a.yaml": base("image: a")}) == [("PROF017", 5)]
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def test_the_number_of_instances_is_bounded() -> None:
 
 def test_a_product_without_end_is_never_built() -> None:
     axes = ", ".join(f"a{i}: [{', '.join(map(str, range(100)))}]" for i in range(20))
-    assert f"stops at {MAX_INSTANCES}" in messages(profile(f"matrix: {{axes: {{{axes}}}}}"))
+    assert f"the limit instances is {MAX_INSTANCES}" in messages(profile(f"matrix: {{axes: {{{axes}}}}}"))
 
 
 def test_long_values_make_short_ids() -> None:

@@ -129,7 +129,7 @@ def test_instances_of_all_environments_are_bounded_together() -> None:
     )
     result = run(text, environments="all")
     assert len(result.variants) <= MAX_INSTANCES
-    assert "PROF012" in {rule for rule, _ in faults(text, environments="all")}
+    assert "PROF017" in {rule for rule, _ in faults(text, environments="all")}
 
 
 def test_a_large_profile_with_many_instances_is_refused_and_not_built() -> None:
@@ -138,7 +138,7 @@ def test_a_large_profile_with_many_instances_is_refused_and_not_built() -> None:
         f"run: [{rows}, '${{{{ matrix.a }}}}']\n"
         f"matrix: {{axes: {{a: [{', '.join(map(str, range(900)))}]}}, maxInstances: 900}}"
     )
-    assert faults(text) == [("PROF012", 6)]
+    assert faults(text) == [("PROF017", 6)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
+from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
 from podplan.provenance import Doc, Fact, Flag, Indexed, Listing, Marked, Path, Run, split
 
 CONFIGURED = "configured"  # the basis of a fact whose value the configuration gives
@@ -79,13 +79,19 @@ def expand(lowered: Group) -> Iterator[dict[str, Any]]:
     Raises BoundExceeded when there are more than ``MAX_REPLICAS_WRITTEN_OUT``, or as many lines in a text.
     """
     most = max([lowered.replicas, *(_lines(text) for text in lowered.doc.varies.values())])
-    if most > MAX_REPLICAS_WRITTEN_OUT:
-        raise BoundExceeded(
-            f"{lowered.doc.name} is about {most} replicas, and at most "
-            f"{MAX_REPLICAS_WRITTEN_OUT} are written out; --fold prints one template for all of them"
-        )
+    demand_few(lowered.doc.name, most)
     for index in range(lowered.start, lowered.start + lowered.replicas):
         yield at_index(lowered.doc, index)
+
+
+def demand_few(what: str, replicas: int) -> None:
+    """Raises BoundExceeded where there are more replicas than are written out."""
+    if replicas > MAX_REPLICAS_WRITTEN_OUT:
+        message = (
+            f"{what} is about {replicas} replicas, too many to write them all out; "
+            "--fold prints one template for all of them"
+        )
+        raise BoundExceeded(beyond("replicas", message))
 
 
 def _lines(text: Indexed | Listing) -> int:

@@ -1,35 +1,101 @@
-"""The bounds on what podplan is willing to read and to build, and the one error for reaching one.
+"""The limits on what podplan is willing to read and to build, and the one error for reaching one.
 
-Input comes from pull requests, so every step that could grow without end has a number here.
+Input comes from pull requests, so every step that could grow without end has a number here. Whoever runs
+podplan may set others in the variable PODPLAN_LIMITS, as in ``PODPLAN_LIMITS=file-bytes=33554432,bases=500``;
+no file in the repository can. A limit turns a result into an error, and never into another result.
+docs/limits.md has them all.
 """
 
-MAX_FILE_BYTES = 8 * 1024 * 1024
+import os
+
+VARIABLE = "PODPLAN_LIMITS"
+
+LIMITS = {
+    "file-bytes": 8 * 1024 * 1024,  # of one file
+    "documents": 10_000,  # of one file
+    "aliases": 1_000,  # of one file
+    "expanded-nodes": 100_000,  # what all aliases of one file stand for, written out
+    "suppressions": 1_000,  # comments of one file that silence findings
+    "objects": 200_000,  # CRs of one run, one for each environment and instance, and Kubernetes objects
+    "seconds": 600,  # of one run
+    "replicas": 100_000,  # of one run, written out
+    "bases": 256,  # of one profile, with those of its bases
+    "extends-depth": 32,  # files that extend one another
+    "instances": 1_000,  # of one profile, under all environments
+    "instance-nodes": 2_000_000,  # values built anew for all instances of one profile
+    "expression-length": 1_000,  # characters
+    "expression-depth": 20,  # operators in one another
+    "expression-result": 65_536,  # characters that one expression may make
+    "expression-results": 16 * 1024 * 1024,  # characters that those of one profile may make
+    "expressions": 2_000,  # different ones of one profile
+    "cel-length": 16_384,  # characters of one CEL expression
+    "cel-nodes": 500_000,  # parts of one document that CEL is handed
+    "cel-text": 8 * 1024 * 1024,  # characters in them
+    "cel-seconds": 10,  # for all expressions of one policy over one document
+    "cel-bytes": 1024 * 1024 * 1024,  # of memory, for the process that they run in
+    "drawn": 2_000,  # boxes and lines in the picture of one job
+}
+
+
+def _asked(text: str) -> dict[str, int]:
+    """What PODPLAN_LIMITS sets. Raises ValueError with a sentence."""
+    asked = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if name not in LIMITS:
+            raise ValueError(f'{VARIABLE}: there is no limit "{name[:40]}"; there are {", ".join(LIMITS)}')
+        if not (value.isascii() and value.isdigit() and 0 < len(value) <= 15 and int(value)):
+            raise ValueError(f"{VARIABLE}: {name} is a number of at least 1, as in {name}={LIMITS[name]}")
+        asked[name] = int(value)
+    return asked
+
+
+REFUSED = ""  # what is wrong with PODPLAN_LIMITS: the command line says it
+try:
+    LIMITS |= _asked(os.environ.get(VARIABLE, ""))
+except ValueError as error:
+    REFUSED = str(error)
+
+MAX_FILE_BYTES = LIMITS["file-bytes"]
+MAX_DOCUMENTS = LIMITS["documents"]
+MAX_ALIASES = LIMITS["aliases"]
+MAX_EXPANDED_NODES = LIMITS["expanded-nodes"]
+MAX_SUPPRESSIONS = LIMITS["suppressions"]
+MAX_OBJECTS = LIMITS["objects"]
+MAX_SECONDS = LIMITS["seconds"]
+MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
+MAX_BASES = LIMITS["bases"]
+MAX_EXTENDS_DEPTH = LIMITS["extends-depth"]
+MAX_INSTANCES = LIMITS["instances"]
+MAX_INSTANCE_NODES = LIMITS["instance-nodes"]
+MAX_EXPRESSION_LENGTH = LIMITS["expression-length"]
+MAX_EXPRESSION_DEPTH = LIMITS["expression-depth"]
+MAX_EXPRESSION_RESULT = LIMITS["expression-result"]
+MAX_EXPRESSION_RESULTS_TOTAL = LIMITS["expression-results"]
+MAX_EXPRESSIONS_COMPILED = LIMITS["expressions"]
+MAX_CEL_LENGTH = LIMITS["cel-length"]
+MAX_CEL_NODES = LIMITS["cel-nodes"]
+MAX_CEL_TEXT = LIMITS["cel-text"]
+MAX_CEL_SECONDS = LIMITS["cel-seconds"]
+MAX_CEL_MEMORY = LIMITS["cel-bytes"]
+MAX_DRAWN = LIMITS["drawn"]
+
+# What nobody needs to raise: how deep steps call themselves, and where lists are cut with a word about it.
+MAX_DEPTH = 100
+MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
 MAX_SEARCHED_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024  # of an editor: a file, with every character escaped
-MAX_DOCUMENTS = 10_000
-MAX_DEPTH = 100
-MAX_ALIASES = 1_000
-MAX_EXPANDED_NODES = 100_000  # what all aliases of one file stand for, written out
-MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
-MAX_INSTANCES = 1_000
-MAX_SUPPRESSIONS = 1_000  # comments of one file that silence findings
-MAX_REPLICAS_WRITTEN_OUT = 100_000
-MAX_EXTENDS_DEPTH = 32
-MAX_BASES = 256
-MAX_EXPRESSION_LENGTH = 1_000
-MAX_EXPRESSION_DEPTH = 20
-MAX_EXPRESSION_RESULT = 65_536  # characters that one expression may make
-MAX_EXPRESSION_RESULTS_TOTAL = 16 * 1024 * 1024  # and all of one profile
-MAX_EXPRESSIONS_COMPILED = 2_000
-MAX_INSTANCE_NODES = 2_000_000  # values built anew for all instances of a profile
-MAX_DRAWN = 2_000  # boxes and lines in the picture of one job
-MAX_CEL_LENGTH = 16_384  # of one CEL expression
-MAX_CEL_NODES = 500_000  # parts of one document that CEL is handed
-MAX_CEL_TEXT = 8 * 1024 * 1024  # characters in them
 MAX_CEL_MESSAGE = 5_120  # of a messageExpression, as in the API server
-MAX_CEL_SECONDS = 10  # for all expressions of one policy over one document
-MAX_CEL_MEMORY = 1024 * 1024 * 1024
 
 
 class BoundExceeded(Exception):
-    """A bound was reached; the message is a sentence that names the bound and what to do."""
+    """A limit was reached; the message is a sentence that says what reached it, and what to do."""
+
+
+class OutOfTime(BaseException):
+    """The run takes longer than the limit: nothing on the way may catch this and go on."""
+
+
+def beyond(name: str, sentence: str) -> str:
+    """``sentence``, about what reached the limit ``name``, with how to raise it."""
+    return f"{sentence} (the limit {name} is {LIMITS[name]}; {VARIABLE}={name}=N sets another)"

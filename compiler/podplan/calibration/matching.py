@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from podplan.calibration.dump import Object
 from podplan.groups import Group, at_index
-from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
+from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
 
 
 class Predicted(NamedTuple):
@@ -46,7 +46,8 @@ def written_out(groups: Iterable[Group], kinds: frozenset[str]) -> list[Predicte
     """The objects of groups of some kinds. Raises BoundExceeded for too many."""
     listed = [group for group in groups if group.doc.data["kind"] in kinds]
     if sum(group.replicas for group in listed) > MAX_REPLICAS_WRITTEN_OUT:
-        raise BoundExceeded(f"a job of more than {MAX_REPLICAS_WRITTEN_OUT} objects is not compared")
+        message = f"a job of more than {MAX_REPLICAS_WRITTEN_OUT} objects is not compared"
+        raise BoundExceeded(beyond("replicas", message))
     return [
         Predicted(group, index, at_index(group.doc, index))
         for group in listed

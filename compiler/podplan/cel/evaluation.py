@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from podplan.cel.environment import BudgetExceeded, CelError, activation, checked, runnable, value_of
 from podplan.cel.rules import Failure, Fault, Named, Path, Rules, Verdict
 from podplan.cel.text import line_and_column, runtime_text, variables_in
-from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MESSAGE, BoundExceeded
+from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MESSAGE, BoundExceeded, beyond
 
 _LIVE_ONLY = ("userInfo", "options")
 _TYPES = {"BOOL": "true or false", "STRING": "a text"}
@@ -172,7 +172,8 @@ def _expression(path: Path, text: str, type_: str, optional: dict[str, bool], fo
 def _demand_sound(text: str, known: Mapping[str, bool]) -> None:
     """Raises what the checker does not see: too long, a variable that is not there (yet)."""
     if len(text) > MAX_CEL_LENGTH:
-        raise BoundExceeded(f"a CEL expression has more than {MAX_CEL_LENGTH} characters; split it")
+        message = f"a CEL expression has more than {MAX_CEL_LENGTH} characters; split it"
+        raise BoundExceeded(beyond("cel-length", message))
     for fault in _unknown_variables(text, known):
         raise fault
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from podplan.cel.rules import Fault, Rules, Verdict, verdict_from
 from podplan.cel.values import bounded
-from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MEMORY, MAX_CEL_SECONDS, BoundExceeded
+from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MEMORY, MAX_CEL_SECONDS, BoundExceeded, beyond
 from podplan.requests import RequestError
 
 _START = (
@@ -70,7 +70,8 @@ def _asked(rules: Rules, bindings: dict[str, Any] | None) -> Verdict:
 def _demand_short(rules: Rules) -> None:
     texts = [text for part in rules for row in part for text in row]
     if max(map(len, texts), default=0) > MAX_CEL_LENGTH:
-        raise BoundExceeded(f"a CEL expression has more than {MAX_CEL_LENGTH} characters; split it")
+        message = f"a CEL expression has more than {MAX_CEL_LENGTH} characters; split it"
+        raise BoundExceeded(beyond("cel-length", message))
 
 
 def _answer(worker: _Worker, request: str) -> dict[str, Any]:
@@ -87,10 +88,11 @@ def _answer(worker: _Worker, request: str) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(line)
         return answer
     _stop()
-    raise BoundExceeded(
+    message = (
         f"the CEL expressions of a policy took more than {MAX_CEL_SECONDS} seconds or "
         f"{MAX_CEL_MEMORY // 2**20} MiB on one document; make them do less"
     )
+    raise BoundExceeded(beyond("cel-seconds", message))
 
 
 def _worker() -> _Worker:

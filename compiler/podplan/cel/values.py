@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from podplan.limits import MAX_CEL_NODES, MAX_CEL_TEXT, MAX_DEPTH, BoundExceeded
+from podplan.limits import MAX_CEL_NODES, MAX_CEL_TEXT, MAX_DEPTH, BoundExceeded, beyond
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
@@ -23,7 +23,8 @@ def bounded(value: Any) -> Any:
 def _copy(value: Any, depth: int, left: list[int]) -> Any:
     left[0] -= 1
     if left[0] < 0:
-        raise BoundExceeded(f"a document for CEL has more than {MAX_CEL_NODES} parts; split it")
+        message = f"a document for CEL has more than {MAX_CEL_NODES} parts; split it"
+        raise BoundExceeded(beyond("cel-nodes", message))
     if depth > MAX_DEPTH:
         raise BoundExceeded(f"a document for CEL is nested deeper than {MAX_DEPTH} levels; flatten it")
     if isinstance(value, dict):
@@ -33,7 +34,8 @@ def _copy(value: Any, depth: int, left: list[int]) -> Any:
     if isinstance(value, str):
         left[1] -= len(value)
         if left[1] < 0:
-            raise BoundExceeded(f"a document for CEL has more than {MAX_CEL_TEXT} characters; split it")
+            message = f"a document for CEL has more than {MAX_CEL_TEXT} characters; split it"
+            raise BoundExceeded(beyond("cel-text", message))
         return value
     if value is None or isinstance(value, bool):
         return value

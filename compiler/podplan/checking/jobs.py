@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.checking.run import Run
+from podplan.checking.run import Run, count_object
 from podplan.findings import Finding
 from podplan.groups import Group
 from podplan.lint.apply import apply, apply_to_variants, lacking
@@ -31,7 +31,7 @@ def plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
         crs += [plan.cr] if plan.cr is not None else []
         if plan.variant is not None:
             ids.append(plan.variant)
-        run.counts["objects"] += plan.cr is not None
+        count_object(run, file, plan.cr is not None)
         run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
         sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *_ruled(plan, run))]
@@ -41,7 +41,7 @@ def plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
 
 def object_findings(item: Item, run: Run) -> list[Finding]:
     """The findings of a Kubernetes object."""
-    run.counts["objects"] += 1
+    count_object(run, item.doc.name)
     group = Group(item.doc)
     job = Job(None, (group,), version=run.settings.k8s_version)
     run.jobs.append(job)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from podplan.findings import Finding, Location
-from podplan.limits import BoundExceeded
+from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.silences import Silences
 from podplan.lint.subject import Job
 from podplan.pipeline import Settings
@@ -37,6 +37,16 @@ class Run:
         self.given_up: list[str] = []
         self.files: set[str] = set()
         self.rendered: list[tuple[Item, str]] = []  # with the real paths of their sources
+
+
+def count_object(run: Run, file: str, number: int = 1) -> None:
+    """One more CR or Kubernetes object, which came of ``file``. Raises BoundExceeded."""
+    run.counts["objects"] += number
+    if run.counts["objects"] > MAX_OBJECTS:
+        message = (
+            f"there are more than {MAX_OBJECTS:,} objects, the last in {file}; check fewer files at once"
+        )
+        raise BoundExceeded(beyond("objects", message))
 
 
 def as_far_as_bounds(found: Iterable[Something], run: Run) -> Iterator[Something]:

@@ -81,10 +81,14 @@ def _version(ctx: click.Context, wanted: bool) -> None:
 
 def main() -> NoReturn:
     """The entry point: every way out has its exit code, and none is a traceback."""
-    from podplan.limits import BoundExceeded
+    from podplan.limits import REFUSED, BoundExceeded, OutOfTime
     from podplan.reading.files import NoSuchPath, OutsideRoot
     from podplan.requests import RequestError
 
+    if REFUSED:
+        _say(REFUSED)
+        sys.exit(WRONG_REQUEST)
+    _start_the_clock()
     try:
         code = podplan.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -105,7 +109,7 @@ def main() -> NoReturn:
     except OutsideRoot as error:
         _say(str(error))
         sys.exit(WRONG_REQUEST)
-    except BoundExceeded as error:
+    except (BoundExceeded, OutOfTime) as error:
         _say(str(error))
         sys.exit(INTERNAL)
     except BrokenPipeError:
@@ -120,6 +124,22 @@ def main() -> NoReturn:
     except Exception as error:
         _say_internal(error)
         sys.exit(INTERNAL)
+
+
+def _start_the_clock() -> None:
+    """Let the system interrupt a run that takes longer than the limit; it says which, and exits with 4."""
+    import signal
+
+    from podplan.limits import MAX_SECONDS, OutOfTime, beyond
+
+    def stop(*_: object) -> NoReturn:
+        raise OutOfTime(beyond("seconds", "this takes too long, and is given up"))
+
+    if hasattr(signal, "SIGALRM") and sys.argv[1:2] != [
+        "lsp"
+    ]:  # a language server runs for as long as its editor
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
 
 
 def _called(error: click.ClickException) -> str:

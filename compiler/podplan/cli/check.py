@@ -10,7 +10,7 @@ import click
 
 from podplan.check import Result, check, check_sources
 from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, FINDINGS
+from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL
 from podplan.cli.fixing import fix_options, make_fixes, show_fixes
 from podplan.cli.options import Request, default_paths, input_options, lowering_options, request
 from podplan.cli.output import write
@@ -21,6 +21,7 @@ from podplan.cli.terms import rule_options
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded
 from podplan.reading import Reader, standard_input
+from podplan.rules import LIMIT
 
 
 @click.command("check")
@@ -69,7 +70,8 @@ def command(
         result = run(default_paths(paths), wanted, flags["stdin_filename"])
     write_reports(result, into)
     demand_all(result)
-    return CLEAN if exit_zero else exit_code(result, wanted.fail_on)
+    code = exit_code(result, wanted.fail_on)
+    return CLEAN if exit_zero and code == FINDINGS else code
 
 
 def checking(paths: Sequence[str], **flags: Any) -> Request:
@@ -99,6 +101,8 @@ def demand_all(result: Result) -> None:
 
 
 def exit_code(result: Result, fail_on: Severity | None) -> int:
-    """1 where something found is at least as severe as ``fail_on``, else 0."""
+    """4 where a profile reached a limit, 1 where a finding is at least as severe as ``fail_on``, else 0."""
+    if any(found.rule == LIMIT for found in result.findings):
+        return INTERNAL
     bad = fail_on is not None and any(found.severity >= fail_on for found in result.findings)
     return FINDINGS if bad else CLEAN

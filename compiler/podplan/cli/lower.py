@@ -51,6 +51,5 @@ def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_
     if not made.plans:
         click.echo("podplan: no JobProfile and no training job here, so nothing to lower", err=True)
         return NOTHING
-    write_out = lowered_folded if fold else lowered
-    write(stream(text for plan in made.plans for text in write_out(plan)))
+    write(stream((lowered_folded if fold else lowered)(made.plans)))
     return CLEAN

@@ -47,7 +47,7 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
     result = summarised(found, made, asked.settings, reader)
     code = exit_code(result, asked.fail_on)
     if any(plan.failed or (plan.variant is not None and _fell_short(plan, wanted)) for plan in made):
-        code = FINDINGS
+        code = code or FINDINGS
     if result.findings:
         say(result)
     return Produced([plan for plan in made if plan.cr is not None], asked, code)

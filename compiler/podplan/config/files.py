@@ -6,7 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from podplan.findings import Path
-from podplan.limits import MAX_EXTENDS_DEPTH
+from podplan.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
 from podplan.reading.files import OutsideRoot, in_user_terms, read_inside, root_of
 from podplan.requests import RequestError
 
@@ -70,9 +70,8 @@ def extended(file: File) -> list[File]:
         if any(os.path.realpath(path) == os.path.realpath(one.path) for one in files):
             raise RequestError(f'{last.place("extend")}: extend = "{reference}" leads in a circle')
         if len(files) > MAX_EXTENDS_DEPTH:
-            raise RequestError(
-                f"{last.place('extend')}: more than {MAX_EXTENDS_DEPTH} files extend each other"
-            )
+            message = f"{last.place('extend')}: more than {MAX_EXTENDS_DEPTH} files extend each other"
+            raise BoundExceeded(beyond("extends-depth", message))
         base = _read(path, root, in_user_terms(path, file.shown)) if os.path.isfile(path) else None
         if base is None:
             lacks = "no table [tool.podplan]" if os.path.isfile(path) else "no such file"

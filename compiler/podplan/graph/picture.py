@@ -11,7 +11,7 @@ from podplan.graph.mounts import LEFT, Given, given
 from podplan.graph.pods import Role, counted, image, name, roles, rows, runs
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, number, text
-from podplan.limits import MAX_DRAWN, BoundExceeded
+from podplan.limits import MAX_DRAWN, BoundExceeded, beyond
 from podplan.provenance import Doc
 
 _GROUP_NAME = "scheduler.tensorstack.dev/group-name"
@@ -54,9 +54,10 @@ def picture(cr: Doc, groups: Sequence[Group], variant: str = "") -> Picture:
 
 def _demand_few(cr: Doc, parts: int) -> None:
     if parts > MAX_DRAWN:
-        raise BoundExceeded(
+        message = (
             f"a picture of {_name(cr.data)} would have {parts:,} parts, and at most {MAX_DRAWN:,} are drawn"
         )
+        raise BoundExceeded(beyond("drawn", message))
 
 
 def _name(cr: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from podplan.findings import Location, Path
-from podplan.limits import MAX_SUPPRESSIONS, BoundExceeded
+from podplan.limits import MAX_SUPPRESSIONS, BoundExceeded, beyond
 from podplan.lint.directives import DIRECTIVE, Written, directive
 from podplan.source import Lines, Source
 from podplan.source.comments import MARKER, Comment, Node, comments, nodes
@@ -52,7 +52,7 @@ def suppressions(source: Source) -> list[SuppressionComment]:
         return []
     if candidates > MAX_SUPPRESSIONS:
         bound = f"{source.file}: more than {MAX_SUPPRESSIONS:,} comments that ignore findings"
-        raise BoundExceeded(f"{bound}; turn the rules off in podplan.toml instead")
+        raise BoundExceeded(beyond("suppressions", f"{bound}; turn the rules off in podplan.toml instead"))
     found = [node for document in source.documents for node in nodes(document)]
     lines = Lines(text)
     return [

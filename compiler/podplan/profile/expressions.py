@@ -19,7 +19,7 @@ from podplan.limits import (
 from podplan.nearest import meant_or_known
 from podplan.patterns import pattern
 from podplan.profile.merge import CLOSING, OPENING, Problems, kept
-from podplan.profile.values import ROOTS, Expression, Fault, as_text, nothing_at, settled, size
+from podplan.profile.values import ROOTS, Expression, Fault, TooMuch, as_text, nothing_at, settled, size
 from podplan.provenance import Cursor, at, computed
 
 ESCAPED = "$" + OPENING
@@ -56,9 +56,10 @@ class Budget:
         self.left -= size
         if self.left < 0:
             most = MAX_EXPRESSION_RESULTS_TOTAL
-            raise Fault(
+            message = (
                 f"the expressions of this profile make more than {most} characters; make fewer instances"
             )
+            raise TooMuch("expression-results", message)
 
 
 def find(cursor: Cursor, problems: Problems) -> Plan:
@@ -87,7 +88,8 @@ def find(cursor: Cursor, problems: Problems) -> Plan:
             parts = tuple(part if isinstance(part, str) else read(part[0]) for part in pieces(text))
             compiled.update(part.source for part in parts if isinstance(part, Expression))
             if len(compiled) > MAX_EXPRESSIONS_COMPILED:
-                raise Fault(f"a profile may have {MAX_EXPRESSIONS_COMPILED} different expressions at most")
+                message = f"a profile may have {MAX_EXPRESSIONS_COMPILED} different expressions at most"
+                raise TooMuch("expressions", message)
         except Fault as fault:
             problems.append((cursor.doc, Problem(fault.rule, str(fault), path)))
             return None
@@ -130,9 +132,10 @@ def _end(text: str, start: int) -> int:
         here = quoted.end()
     shown = text[start : start + 40].strip()
     if len(text) - start > MAX_EXPRESSION_LENGTH:
-        raise Fault(
+        message = (
             f'the expression that begins with "{shown}" is longer than {MAX_EXPRESSION_LENGTH} characters'
         )
+        raise TooMuch("expression-length", message)
     raise Fault(
         f'the expression that begins with "{shown}" does not end; write ${{{{ … }}}}, '
         f"or {ESCAPED} for the characters themselves"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from podplan.findings import Problem
-from podplan.limits import MAX_BASES, MAX_EXTENDS_DEPTH
+from podplan.limits import MAX_BASES, MAX_EXTENDS_DEPTH, beyond
 from podplan.profile.merge import OPENING, Problems, kept, merge
 from podplan.provenance import Cursor, Doc, at, copied, root, split, trace
 
@@ -52,7 +52,7 @@ class _Reading:
             message = (
                 f"a profile may extend {MAX_BASES} bases at most, counting those of its bases; merge some"
             )
-            self.problems.append((doc, Problem("PROF002", message, references.path)))
+            self.problems.append((doc, Problem("PROF017", beyond("bases", message), references.path)))
             return doc
         whole: Doc | None = None
         for entry in references.entries():
@@ -86,7 +86,7 @@ class _Reading:
             )
         if len(chain) > MAX_EXTENDS_DEPTH:
             message = f"extends is more than {MAX_EXTENDS_DEPTH} files deep; extend a base nearer to the root"
-            return self._refused(entry, "PROF002", message)
+            return self._refused(entry, "PROF017", beyond("extends-depth", message))
         return self.whole(base, chain)
 
     def _refused(self, entry: Cursor, rule: str, message: str) -> Doc | None:

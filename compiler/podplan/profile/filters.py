@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from jinja2 import Undefined
 
 from podplan.limits import MAX_EXPRESSION_RESULT
-from podplan.profile.values import Fault, as_text, settled, size
+from podplan.profile.values import Fault, as_text, settled, size, too_long
 
 
 def is_number(value: Any) -> bool:
@@ -55,7 +55,7 @@ def _replace(value: Any, old: Any, new: Any) -> str:
     if not old:
         raise Fault("replace needs the text that it replaces")
     if len(text) + text.count(old) * (len(new) - len(old)) > MAX_EXPRESSION_RESULT:
-        raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
+        raise too_long()
     return text.replace(old, new)
 
 
@@ -64,7 +64,7 @@ def _join(value: Any, separator: Any = "") -> str:
         raise Fault("join takes a list")
     parts, between = [as_text(entry) for entry in value], as_text(separator)
     if sum(map(len, parts)) + len(between) * len(parts) > MAX_EXPRESSION_RESULT:
-        raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
+        raise too_long()
     return between.join(parts)
 
 

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from podplan.findings import Problem
-from podplan.limits import MAX_INSTANCES
+from podplan.limits import MAX_INSTANCES, beyond
 from podplan.nearest import meant_or_known
 from podplan.patterns import pattern
 from podplan.profile.merge import OPENING, Problems
@@ -68,10 +68,8 @@ def _combined(matrix: Cursor, problems: Problems) -> list[Instance]:
     for values in axes.values():
         count *= len(values)
     if count > MAX_INSTANCES:
-        message = (
-            f"the axes make {count} combinations, and podplan stops at {MAX_INSTANCES}; use fewer values"
-        )
-        refuse("PROF012", message, matrix.get("axes"), True)
+        message = f"the axes make {count} combinations; use fewer values"
+        refuse("PROF017", beyond("instances", message), matrix.get("axes"), True)
         return []
     chosen = {
         _key(combination): dict(zip(axes, combination, strict=True))

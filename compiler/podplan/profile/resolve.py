@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from podplan.findings import Problem
-from podplan.limits import MAX_INSTANCE_NODES, MAX_INSTANCES
+from podplan.limits import MAX_INSTANCE_NODES, MAX_INSTANCES, beyond
 from podplan.profile.expressions import Budget, Plan, Scope, fill, find, weight
 from podplan.profile.merge import OPENING, Problems, kept
 from podplan.provenance import Cursor, Doc, at, root, split, trace
@@ -120,8 +120,8 @@ def _variants(
         failed += [name] if not under.variants else []
         left -= len(under.variants)
         if left <= 0 and len(results) < len(asked):
-            message = f"the environments and the matrix make more than {MAX_INSTANCES} instances; use fewer"
-            problems.append((merged, Problem("PROF012", message, ("spec", "environments"), on_key=True)))
+            message = beyond("instances", f"there are more than {MAX_INSTANCES} instances; use fewer")
+            problems.append((merged, Problem("PROF017", message, ("spec", "environments"), on_key=True)))
             return [], asked
     variants = [variant for under in results for variant in under.variants]
     if environments is None or environments == "all":
@@ -205,10 +205,9 @@ def _instances(
     parts = {**doc.data["spec"], "": doc.data.get("metadata")}
     heavy = sum(weight(parts[key], plan) for key, plan in plans.items()) * len(found)
     if heavy > MAX_INSTANCE_NODES or len(found) > left:
-        message = (
-            f"the matrix makes {len(found)} instances, too many for a profile of this size; use fewer values"
-        )
-        problems.append((doc, Problem("PROF012", message, ("spec", "matrix"), on_key=True)))
+        limit = "instances" if len(found) > left else "instance-nodes"
+        message = beyond(limit, f"the matrix makes {len(found)} instances, too many; use fewer values")
+        problems.append((doc, Problem("PROF017", message, ("spec", "matrix"), on_key=True)))
     if problems or params is None:
         return _Under([], problems)
     known = frozenset(key for instance in found for key in instance.values)

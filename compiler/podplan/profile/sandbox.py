@@ -20,7 +20,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPRESSIONS_COMPILED
 from podplan.nearest import meant_or_known
 from podplan.profile.filters import FILTERS, fail, is_number
-from podplan.profile.values import ROOTS, Expression, Fault, nothing_at, settled, size
+from podplan.profile.values import ROOTS, Expression, Fault, TooMuch, nothing_at, settled, size, too_long
 
 _ALLOWED = frozenset(
     {
@@ -96,7 +96,8 @@ def _parsed(source: str) -> nodes.Expr:
 
 def _check(node: nodes.Node, depth: int) -> None:
     if depth > MAX_EXPRESSION_DEPTH:
-        raise Fault(f"an expression may be {MAX_EXPRESSION_DEPTH} levels deep at most")
+        message = f"an expression may be {MAX_EXPRESSION_DEPTH} levels deep at most"
+        raise TooMuch("expression-depth", message)
     kind = type(node)
     if kind not in _ALLOWED:
         raise Fault(_INSTEAD.get(kind, f"{kind.__name__} is not allowed in an expression"))
@@ -143,7 +144,7 @@ def _operate(operator: str, left: Any, right: Any) -> Any:
         return settled(_arithmetic(operator, left, right))
     if operator == "+" and type(left) is type(right) and type(left) in (str, list):
         if size(left) + size(right) > MAX_EXPRESSION_RESULT:
-            raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
+            raise too_long()
         return left + right
     raise Fault(f"{operator} works on two numbers; turn text into a number with the filter int or float")
 

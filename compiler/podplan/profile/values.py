@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from podplan.limits import MAX_EXPRESSION_RESULT
+from podplan.limits import MAX_EXPRESSION_RESULT, beyond
 from podplan.nearest import meant_or_known
 
 ROOTS = ("params", "matrix", "environment", "metadata", "inventory")
@@ -26,6 +26,17 @@ class Fault(Exception):
     def __init__(self, message: str, rule: str = "PROF008") -> None:
         super().__init__(message)
         self.rule = rule
+
+
+class TooMuch(Fault):
+    """An expression that reaches one of the limits."""
+
+    def __init__(self, limit: str, message: str) -> None:
+        super().__init__(beyond(limit, message), "PROF017")
+
+
+def too_long() -> TooMuch:
+    return TooMuch("expression-result", f"the result has more than {MAX_EXPRESSION_RESULT} characters")
 
 
 class Expression(NamedTuple):
@@ -77,7 +88,7 @@ def size(value: Any) -> int:
         node = left.pop()
         total += len(node) if isinstance(node, str) else 1
         if total > MAX_EXPRESSION_RESULT:
-            raise Fault(f"the result has more than {MAX_EXPRESSION_RESULT} characters")
+            raise too_long()
         if isinstance(node, dict):
             left.extend(node)
             left.extend(node.values())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from podplan.findings import Problem, Severity
-from podplan.limits import MAX_FILE_BYTES, BoundExceeded
+from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.provenance import Doc
 from podplan.reading.documents import OURS, items
 from podplan.reading.files import OutsideRoot, beside, expand, in_user_terms, mentions, read_inside, root_of
@@ -181,5 +181,6 @@ def standard_input(filename: str = "") -> Source:
     """Standard input as a file called ``filename``. Raises BoundExceeded."""
     content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
-        raise BoundExceeded(f"standard input has more than {MAX_FILE_BYTES} bytes, and no more are read")
+        message = f"standard input has more than {MAX_FILE_BYTES:,} bytes, and no more are read"
+        raise BoundExceeded(beyond("file-bytes", message))
     return read(content, filename or "<stdin>")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 from typing import BinaryIO
 
-from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
+from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded, beyond
 
 SUFFIXES = (".yaml", ".yml")
 GOLDEN = ".golden"  # before the suffix of a file that holds what the file without it renders to
@@ -127,9 +127,8 @@ def read_inside(root: str, path: str) -> bytes:
     with _opened(root, path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > MAX_FILE_BYTES:
-            raise BoundExceeded(
-                f"{path} has {size} bytes, and at most {MAX_FILE_BYTES} are read from one file"
-            )
+            message = f"{path} has {size:,} bytes, and at most {MAX_FILE_BYTES:,} are read from one file"
+            raise BoundExceeded(beyond("file-bytes", message))
         return stream.read(MAX_FILE_BYTES + 1)
 
 
@@ -158,7 +157,7 @@ def _opened(root: str, path: str) -> Iterator[BinaryIO]:
     if os.path.commonpath((real, top)) != top:
         raise OutsideRoot(path, "leads out of the repository")
     # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
-    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
     with open(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OutsideRoot(path, "not a regular file")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from podplan.emit import emit_document
-from podplan.groups import Group, expand, folded
+from podplan.groups import Group, demand_few, expand, folded
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader, Unread
 from podplan.reading.documents import identity, items
@@ -54,17 +54,20 @@ def rendered(plan: Plan, settings: Settings) -> str:
     return header(plan, settings) + emit_document(plan.cr.data)
 
 
-def lowered(plan: Plan) -> Iterator[str]:
-    """The lowered objects of a plan as YAML documents, every replica written out."""
-    for group in plan.groups:
+def lowered(made: Sequence[Plan]) -> Iterator[str]:
+    """The lowered objects of plans as YAML documents, every replica written out. Raises BoundExceeded."""
+    groups = [group for plan in made for group in plan.groups]
+    demand_few("this", sum(group.replicas for group in groups))
+    for group in groups:
         for data in expand(group):
             yield emit_document(data)
 
 
-def lowered_folded(plan: Plan) -> Iterator[str]:
-    """The replica groups of a plan as YAML documents, with ``{0..31}`` for the index; for reading."""
-    for group in plan.groups:
-        yield f"# {_size(group)}\n{emit_document(folded(group))}"
+def lowered_folded(made: Sequence[Plan]) -> Iterator[str]:
+    """The replica groups of plans as YAML documents, with ``{0..31}`` for the index; for reading."""
+    for plan in made:
+        for group in plan.groups:
+            yield f"# {_size(group)}\n{emit_document(folded(group))}"
 
 
 def _size(group: Group) -> str:

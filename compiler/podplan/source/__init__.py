@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from yaml import YAMLError
 
-from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.patterns import pattern
 from podplan.source.builder import Builder, Built
 from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
@@ -186,7 +186,8 @@ def read(content: bytes, file: str) -> Source:
     A document that is not YAML becomes a fault, and reading goes on at the next line that is ``---``.
     """
     if len(content) > MAX_FILE_BYTES:
-        raise BoundExceeded(f"{file}: larger than {MAX_FILE_BYTES:,} bytes; split the file")
+        message = f"{file}: larger than {MAX_FILE_BYTES:,} bytes; split the file"
+        raise BoundExceeded(beyond("file-bytes", message))
     try:
         text = content.decode()
     except UnicodeDecodeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded
+from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded, beyond
 
 
 class Tally:
@@ -18,22 +18,23 @@ class Tally:
         self.aliases = 0
         self.expanded = 0
 
-    def exceeded(self, what: str, bound: int, cure: str) -> BoundExceeded:
-        return BoundExceeded(f"{self.file}: more than {bound:,} {what}; {cure}")
+    def exceeded(self, limit: str, what: str, bound: int, cure: str) -> BoundExceeded:
+        return BoundExceeded(beyond(limit, f"{self.file}: more than {bound:,} {what}; {cure}"))
 
     def document(self) -> None:
         self.documents += 1
         if self.documents > MAX_DOCUMENTS:
-            raise self.exceeded("documents", MAX_DOCUMENTS, "split the file")
+            raise self.exceeded("documents", "documents", MAX_DOCUMENTS, "split the file")
 
     def depth(self, depth: int) -> None:
         if depth > MAX_DEPTH:
-            raise self.exceeded("levels of nesting", MAX_DEPTH, "flatten the document")
+            message = f"{self.file}: more than {MAX_DEPTH:,} levels of nesting; flatten the document"
+            raise BoundExceeded(message)
 
     def alias(self) -> None:
         self.aliases += 1
         if self.aliases > MAX_ALIASES:
-            raise self.exceeded("aliases", MAX_ALIASES, "write the values out")
+            raise self.exceeded("aliases", "aliases", MAX_ALIASES, "write the values out")
 
     def expand(self, value: Any, depth: int) -> None:
         """Count the nodes that an alias for ``value`` stands for, written out below ``depth`` levels."""
@@ -43,7 +44,7 @@ class Tally:
             self.expanded += 1
             if self.expanded > MAX_EXPANDED_NODES:
                 cure = "write the values out where they are needed"
-                raise self.exceeded("nodes behind aliases", MAX_EXPANDED_NODES, cure)
+                raise self.exceeded("expanded-nodes", "nodes behind aliases", MAX_EXPANDED_NODES, cure)
             if isinstance(node, dict | list):
                 self.depth(level)
                 below = node.values() if isinstance(node, dict) else node

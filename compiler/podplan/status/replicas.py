@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from podplan.groups import Group, at_index
 from podplan.kubernetes.shape import entries, mapping, text
-from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded
+from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
 
 # As status.tasks has them: the phases of a Pod, and two of the controller's own (t9k-semantics §1.5).
 PHASES = ("Creating", "Pending", "Running", "Succeeded", "Failed", "Unknown", "Deleted")
@@ -64,7 +64,8 @@ def replicas(groups: Iterable[Group], phase: str) -> list[Replica]:
     number = sum(group.replicas for group in pods)
     if number > MAX_REPLICAS_WRITTEN_OUT:
         most = MAX_REPLICAS_WRITTEN_OUT
-        raise BoundExceeded(f"the job has {number} replicas, and a status lists at most {most}")
+        message = f"the job has {number} replicas, and a status lists at most {most}"
+        raise BoundExceeded(beyond("replicas", message))
     return [replica for group in pods for replica in _of(group, phase)]
 
 
