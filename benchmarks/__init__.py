@@ -1,0 +1,1 @@
+"""What the speed figures in the documentation come from: `make bench`."""

@@ -1,0 +1,93 @@
+"""Where the time of one `check` goes: `python -m benchmarks.stages FOLDER` prints seconds by stage as JSON.
+
+The check that is timed is the real one: functions at the borders of the stages are replaced by ones that
+look at the clock, and a stage within another counts for itself only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from time import process_time
+from typing import Any
+
+# stage -> the functions it begins in, by the module that calls them
+BORDERS = {
+    "read": ["podplan.reading.read"],
+    "extend": ["podplan.profile.resolve.resolve"],
+    "compile": ["podplan.kinds.compiling.compile_profile"],
+    "lower": ["podplan.kinds.lower_cr"],
+    "schema": [
+        "podplan.pipeline.check_cr",
+        "podplan.pipeline.check_form",
+        "podplan.checking.files.check_form",
+        "podplan.kubernetes.check",
+    ],
+    "policies": [
+        "podplan.checking.jobs.apply",
+        "podplan.checking.jobs.apply_to_variants",
+        "podplan.checking.jobs.lacking",
+        "podplan.checking.jobs.secrets",
+        "podplan.check.apply_to_set",
+    ],
+    "report": [
+        "podplan.checking.jobs.findings",
+        "podplan.checking.files.findings",
+        "podplan.check.findings",
+        "podplan.check.result",
+        "podplan.cli.reporting.rendered",
+    ],
+}
+
+
+class Clock:
+    """CPU seconds by stage; ``stack`` has the stages that are under way."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = dict.fromkeys((*BORDERS, "other"), 0.0)
+        self.stack = ["other"]
+        self.since = process_time()
+
+    def turn(self) -> None:
+        """Books the time since the last turn on the stage that is under way."""
+        now = process_time()
+        self.seconds[self.stack[-1]] += now - self.since
+        self.since = now
+
+    def timed(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self.turn()
+            self.stack.append(stage)
+            made = function(*args, **kwargs)
+            result = list(made) if isinstance(made, Iterator) else made
+            self.turn()
+            self.stack.pop()
+            return result
+
+        return call
+
+
+def main(folder: str) -> None:
+    clock = Clock()
+    import podplan.check
+    import podplan.cli.check
+    from podplan.cli import podplan as command
+
+    for stage, names in BORDERS.items():
+        for name in names:
+            module, _, function = name.rpartition(".")
+            where = import_module(module)
+            setattr(where, function, clock.timed(stage, getattr(where, function)))
+    clock.turn()
+    clock.seconds["other"] = 0.0  # what was imported here
+    with open("/dev/null", "w", encoding="utf-8") as nowhere:
+        printed, sys.stdout = sys.stdout, nowhere
+        command.main(["check", folder], standalone_mode=False)
+        sys.stdout = printed
+    clock.turn()
+    print(json.dumps(clock.seconds))
+
+
+main(sys.argv[1])
