@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies lock fields settings goldens wheel-test corpus conformance integration clean
+.PHONY: help setup demo test lint policies lock fields settings goldens wheel-test corpus conformance fuzz integration clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -81,6 +81,13 @@ $(INTEGRATION)/.installed: Makefile
 
 integration: $(STAMP) $(INTEGRATION)/.installed ## have Microsoft's validator read our SARIF; needs npm
 	$(BIN)/python -m tests.integration $(INTEGRATION)
+
+$(VENV)/.fuzz: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
+	@touch $@
+
+fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--seconds 3600", --target NAME
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 clean:            ## remove what the other targets made
 	rm -rf $(VENV) $(IMAGE) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,125 @@
+"""Targets that are talked to: the language server, the CEL process, the configuration, a baseline."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from podplan.cel.judging import judge
+from podplan.cel.rules import Rules, Validation
+from podplan.cli.lsp import settings_for
+from podplan.config import config_for
+from podplan.limits import MAX_CEL_SECONDS, BoundExceeded
+from podplan.lint.baseline import parsed, written
+from podplan.lsp.framing import Malformed, messages
+from podplan.lsp.params import INTERNAL
+from podplan.lsp.server import Server
+from podplan.requests import RequestError
+from podplan.source import read
+from tests.command import JOB, PROFILE
+from tests.fuzz.places import repository
+from tests.sound import check_refusal
+
+ASKED = ("hover", "completion", "definition", "documentSymbol", "codeAction")
+KNOWN = (*ASKED, "didOpen", "didChange", "didClose", "didSave")
+
+
+def configuration(content: bytes) -> None:
+    """A podplan.toml gives settings or a sentence."""
+    with repository({"settings/job.yaml": JOB}) as top:
+        (top / "podplan.toml").write_bytes(content)
+        try:
+            config = config_for("settings/job.yaml")
+            assert all(config.places.values())
+            settings_for("settings/job.yaml")
+        except (RequestError, BoundExceeded) as error:
+            check_refusal(error)
+
+
+def baseline(content: bytes) -> None:
+    """What can be read as a baseline is written so that it is read as the same."""
+    try:
+        entries = parsed(content.decode(errors="surrogateescape"), "baseline.json")
+    except (RequestError, BoundExceeded) as error:
+        check_refusal(error)
+        return
+    assert sorted(parsed(written(entries), "again.json")) == sorted(entries)
+
+
+_POD = read(JOB.encode(), "job.yaml").documents[0].data
+
+
+def cel(content: bytes) -> None:
+    """An expression has a verdict, and only a bound ends the process that works it out."""
+    expression = content.decode(errors="replace")
+    begun = time.monotonic()
+    try:
+        verdict = judge(Rules((Validation(expression, f"string({expression})"),)), {"object": _POD})
+    except BoundExceeded as error:
+        died = "took more than" in str(error)
+        # Where it is neither time nor memory, the evaluator crashed: its process is there for that.
+        assert not died or time.monotonic() - begun > MAX_CEL_SECONDS / 2 or _is_costly(expression), "it died"
+        return
+    json.dumps([verdict.failures, verdict.faults])
+    for fault in verdict.faults:
+        assert fault.message
+
+
+def _is_costly(expression: str) -> bool:
+    """Whether an expression could want a gigabyte."""
+    return any(
+        word in expression for word in ("map", "all", "exists", "filter", "+", "join", "format", "replace")
+    )
+
+
+def lsp(content: bytes) -> None:
+    """An editor opens a text, changes it and asks everything about a place; nothing is an internal error."""
+    head, text = content[:3].ljust(3, b"\0"), content[3:].decode(errors="replace")
+    line, character = head[0], head[1]
+    with repository({"lsp/job.yaml": JOB, "lsp/profile.yaml": PROFILE}) as top:
+        uri = (top / "lsp" / ("job.yaml" if head[2] % 2 else "profile.yaml")).as_uri()
+        document = {"uri": uri, "version": 1, "text": text}
+        place = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
+        whole = {"start": {"line": 0, "character": 0}, "end": {"line": line + 1, "character": character}}
+        sent: list[dict[str, Any]] = [
+            {"id": 0, "method": "initialize", "params": {}},
+            {"method": "textDocument/didOpen", "params": {"textDocument": document}},
+        ]
+        for number, method in enumerate(ASKED, 1):
+            sent.append(
+                {"id": number, "method": f"textDocument/{method}", "params": {**place, "range": whole}}
+            )
+        answers = _talk(sent)
+    assert [one["id"] for one in answers if "id" in one] == list(range(len(ASKED) + 1))
+
+
+def frames(content: bytes) -> None:
+    """Bytes of a stream: each is part of a message or refused, and the server stays."""
+    with repository({"lsp/job.yaml": JOB}):
+        _talk([{"id": 0, "method": "initialize", "params": {}}, *messages(io.BytesIO(content))])
+
+
+def _talk(sent: list[dict[str, Any] | Malformed] | list[dict[str, Any]]) -> list[dict[str, Any]]:
+    out = io.BytesIO()
+    server = Server(out, settings_for)
+    for message in sent:
+        if server.code is None and not _leads_away(message):
+            server.take(message)
+    server.checked()
+    answers = [one for one in messages(io.BytesIO(out.getvalue())) if isinstance(one, dict)]
+    for one in answers:
+        internal = one.get("error", {}).get("code") == INTERNAL
+        logged = one.get("method") == "window/logMessage" and one["params"]["type"] == 1
+        wrong = internal or logged
+        assert not wrong, json.dumps(one)
+    return answers
+
+
+def _leads_away(message: dict[str, Any] | Malformed) -> bool:
+    """Whether a message is about files elsewhere on this machine, which a fuzzer had better not look for."""
+    here = Path(os.getcwd()).as_uri()
+    return "file:" in json.dumps(message).replace(here, "")

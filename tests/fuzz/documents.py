@@ -1,0 +1,223 @@
+"""Targets that take the text of a YAML file: reading it, its comments, and rewriting it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import yaml
+
+from podplan.emit import emit
+from podplan.findings import Change
+from podplan.fixing.edits import Refused, edits_for
+from podplan.formatting import formats, formatted
+from podplan.importing import as_written_by_people, import_cr
+from podplan.importing.repairing import repaired
+from podplan.kinds.compiling import compile_profile
+from podplan.limits import BoundExceeded
+from podplan.lint.comments import suppressions
+from podplan.migrating import migrated, migrates
+from podplan.pipeline import Settings
+from podplan.provenance import Doc
+from podplan.reading import Reader
+from podplan.reading.documents import items
+from podplan.rendering.origin import RENDERED_FROM, compare, header_of
+from podplan.requests import RequestError
+from podplan.source import Document, Source, read
+from podplan.source.places import LINE_BREAK
+from tests.command import ENVIRONMENTS, JOB
+from tests.fuzz.places import repository
+from tests.test_edits import at, paths, removed
+from tests.test_source_properties import check_sound
+
+# What libyaml refuses, and nothing else: others of our faults are rules of Kubernetes.
+REFUSED = ("YAML001", "YAML003", "YAML009")
+VALUES: tuple[Any, ...] = (
+    "x: y",
+    "",
+    "two\nlines",
+    "it's",
+    True,
+    None,
+    1,
+    0.5,
+    "1",
+    {"c": [1, "two"]},
+    [],
+    "é🚀",
+)
+
+
+def taken(content: bytes, file: str = "f.yaml") -> Source | None:
+    """The file as read; None where a bound is reached."""
+    try:
+        return read(content, file)
+    except BoundExceeded:
+        return None
+
+
+def read_again(content: bytes) -> None:
+    """Places are sound, libyaml refuses what we refuse, and what is written anew says the same."""
+    check_sound(content)
+    source = taken(content)
+    if source is None:
+        return
+    rules = {fault.rule for fault in source.faults}
+    if _libyaml_refuses(content):
+        assert rules, "libyaml refuses what we take"
+    else:
+        assert not rules & {*REFUSED}, f"libyaml takes what we refuse: {rules & {*REFUSED}}"
+    if not rules:
+        data = [document.data for document in source.documents]
+        again = read(emit(data).encode(), "again.yaml")
+        assert not again.faults, again.faults[0]
+        assert _canonical([document.data for document in again.documents]) == _canonical(data)
+
+
+def _libyaml_refuses(content: bytes) -> bool:
+    try:
+        for _ in yaml.parse(content.decode().removeprefix("\ufeff"), yaml.CSafeLoader):
+            pass
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return True
+    return False
+
+
+def _canonical(data: Any) -> str:
+    return json.dumps(data, sort_keys=True)
+
+
+def comments(content: bytes) -> None:
+    """Comments that silence findings: each is where it says, and covers what is in the file."""
+    source = taken(content)
+    if source is None:
+        return
+    try:
+        found = suppressions(source)
+    except BoundExceeded:
+        return
+    lines = LINE_BREAK.split(source.text)
+    for one in found:
+        assert 1 <= one.location.line <= one.location.end_line <= len(lines)
+        assert one.cover.first <= one.cover.last
+        said = lines[one.location.line - 1]
+        start = one.location.column - 1 + said.startswith("\ufeff")
+        assert said[start : start + 1] == "#", (said, one.location)
+
+
+def fmt(content: bytes) -> None:
+    """The form keeps data and comments (it looks itself), and is its own form."""
+    source = taken(content)
+    if source is None or source.faults or not formats(source):
+        return
+    new = formatted(source)
+    again = read(new.encode(), "f.yaml")
+    assert not again.faults
+    assert formatted(again) == new, "the form of the form is another"
+
+
+def import_(content: bytes) -> None:
+    """A profile of a CR compiles to the CR."""
+    for item in items(taken(content) or Source("", "", [], [], [])):
+        if item.what != "cr":
+            continue
+        text, problems = import_cr(item.doc)
+        assert text or problems
+        if text:
+            found = read(text.encode(), "profile.yaml")
+            assert not found.faults, found.faults[0]
+            data = found.documents[0].data
+            cr, wrong = compile_profile(Doc("profile.yaml", data, source=found.documents[0]), None)
+            assert cr is not None
+            assert not wrong, wrong
+            wanted = repaired(as_written_by_people(item.doc.data), cr.data["kind"]).cr
+            if "${{" not in text:
+                assert _canonical(cr.data) == _canonical(wanted), "the profile compiles to another CR"
+
+
+def migrate(content: bytes) -> None:
+    """What is migrated can be read, and there is nothing to migrate in it."""
+    source = taken(content)
+    if source is None or source.faults or not migrates(source):
+        return
+    done = migrated(source)
+    again = read(done.text.encode(), "f.yaml")
+    assert not again.faults, again.faults[0]
+    assert len(again.documents) == len(source.documents)
+    assert migrated(again).text == done.text, "there is more to migrate the second time"
+
+
+def edits(content: bytes) -> None:
+    """A change of a document is a change of its text that reads as the data, changed."""
+    head, text = content[:4].ljust(4, b"\0"), content[4:]
+    source = taken(text)
+    if source is None or source.faults or len(source.documents) != 1:
+        return
+    document = source.documents[0]
+    every = paths(document.data)
+    path = every[int.from_bytes(head[:2], "big") % len(every)]
+    change = _change(document, path, head[2], VALUES[head[3] % len(VALUES)])
+    if change is None:
+        return
+    expected = _changed(document.data, change)
+    try:
+        made = edits_for(document, change)
+    except Refused:
+        return
+    new = source.text
+    for edit in sorted(made, key=lambda edit: -edit.start):
+        assert 0 <= edit.start <= edit.end <= len(new)
+        new = new[: edit.start] + edit.text + new[edit.end :]
+    after = read(new.encode(), "f.yaml")
+    assert not after.faults, (change, new, after.faults[0])
+    assert [_canonical(one.data) for one in after.documents] == [_canonical(expected)], (change, new)
+
+
+def _change(document: Document, path: tuple[str | int, ...], op: int, value: Any) -> Change | None:
+    """One of the changes that can be asked for at a path."""
+    data = at(document.data, path)
+    if op % 4 == 0 and isinstance(data, dict) and "new" not in data:
+        return Change("", "set", (*path, "new"), value)
+    if not path:
+        return None
+    if op % 4 == 1 and not (isinstance(data, dict | list) and data):
+        return Change("", "set", path, value)
+    if op % 4 == 2 and isinstance(path[-1], str):
+        return Change("", "rename", path, "new name")
+    if op % 4 == 3 and not _is_chosen_by_name(path):
+        return Change("", "remove", path)
+    return None
+
+
+def _is_chosen_by_name(path: tuple[str | int, ...]) -> bool:
+    """Whether something stays in the place of what is removed, as for environments."""
+    return "environments" in path
+
+
+def _changed(data: Any, change: Change) -> Any:
+    if change.op == "remove":
+        return removed(data, change.path)
+    data = copy.deepcopy(data)
+    parent = at(data, change.path[:-1])
+    if change.op == "rename":
+        kept = [(change.value if key == change.path[-1] else key, value) for key, value in parent.items()]
+        parent.clear()
+        parent.update(kept)
+    else:
+        parent[change.path[-1]] = change.value
+    return data
+
+
+def headers(content: bytes) -> None:
+    """The comment of a rendered CR, whatever it says, gives a finding or none."""
+    line = content.decode(errors="replace").replace("\n", " ").replace("\r", " ")
+    with repository({"jobs.yaml": ENVIRONMENTS, "count.yaml": JOB}):
+        source = taken(f"{RENDERED_FROM}{line}\n{JOB}".encode(), "rendered.yaml")
+        for item in items(source or Source("", "", [], [], [])):
+            said = header_of(item)
+            if said is not None:
+                try:
+                    compare(item, said, Settings(), Reader())
+                except (RequestError, BoundExceeded):
+                    return

@@ -1,0 +1,161 @@
+"""Targets that take one text: shell strings, command lines, expressions, quantities, paths."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import zlib
+from fractions import Fraction
+from typing import Any
+
+from podplan.kubernetes.quantities import meant, parse
+from podplan.launchers.find import find
+from podplan.launchers.quoting import resplit
+from podplan.launchers.shell import script
+from podplan.profile.expressions import Budget, Scope, pieces, read
+from podplan.profile.values import Expression, Fault, settled
+from podplan.selecting import NoSuchField, select, show
+from tests.sound import check_refusal
+
+BASH = shutil.which("bash")
+VARIABLES = {"HOME": "/root", "A": "one", "B": "two  words ", "E": "", "Q": '"it\'s"'}
+RUNS_SOMETHING = "`;&|<>()\n\r\0"
+ONE_IN = 16  # bash is a process each time
+DATA = {
+    "spec": {
+        "containers": [{"name": "worker", "env": [{"name": "RANK", "value": "1"}]}, {"name": "worker"}],
+        "a/b": [[1, 2], []],
+        "a.key": {"b": None, "": 1, 'q"': {"]": 2}},
+    },
+    "0": {"~1": "x"},
+}
+VALUES: dict[str, Any] = {
+    "params": {"a": "x", "lr": 0.5, "b": True, "l": ["p", "q", 3], "n": 7, "m": {"k": "v"}},
+    "matrix": {"a": 2},
+    "environment": "dev",
+    "metadata": {"name": "job"},
+}
+
+
+def text_of(content: bytes) -> str:
+    return content.decode(errors="replace")
+
+
+def shell(content: bytes) -> None:
+    """Commands are in the string; what we say no shell can read bash refuses too, asked now and then.
+
+    The other way round does not hold: misplaced words such as ``then`` are passed over.
+    """
+    text = text_of(content)
+    for bash in (True, False):
+        found = script(text, VARIABLES, bash=bash)
+        for command in found.commands:
+            assert 0 <= command.start <= command.end <= len(text)
+            for word in command.words:
+                assert 0 <= word.start <= word.end <= len(text)
+    if _is_sampled(content) and "\0" not in text:
+        fault = script(text, VARIABLES).fault
+        if fault is not None and "more than" not in fault.sentence:
+            assert _bash("-n", "-c", text).returncode != 0, f"bash takes what we refuse: {fault}"
+
+
+def words_of_bash(content: bytes) -> None:
+    """The words of a line are those that bash hands to a program, of lines that can run nothing else."""
+    line = text_of(content)
+    found = resplit(line, VARIABLES)
+    harmless = not any(sign in line for sign in RUNS_SOMETHING) and "@" not in line and "[" not in line
+    if not _is_sampled(content) or not harmless or not all(word.known for word in found.words):
+        return
+    if any(word.pattern for word in found.words):
+        return
+    run = _bash("-c", f'printf "%s\\0" ::: {line}')
+    if found.fault:
+        assert run.returncode != 0, f"bash takes what we refuse: {found.fault}"
+    elif not found.operator:
+        theirs = run.stdout.decode(errors="replace").split("\0")[1:-1] if run.returncode == 0 else None
+        assert [word.text for word in found.words] == theirs
+
+
+def _is_sampled(content: bytes) -> bool:
+    return zlib.crc32(content) % ONE_IN == 0
+
+
+def _bash(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """A bash that finds no program, in a folder where nothing is."""
+    assert BASH is not None
+    return subprocess.run(
+        [BASH, "--norc", *(argument.encode("utf-8", "surrogatepass") for argument in arguments)],
+        capture_output=True,
+        env={**VARIABLES, "LC_ALL": "C.UTF-8", "PATH": "/nowhere"},
+        cwd="/proc/self" if os.path.isdir("/proc/self") else "/",
+        timeout=20,
+        check=False,
+    )
+
+
+def options(content: bytes) -> None:
+    """The words of a container, one on a line: which launchers it starts, and with what."""
+    words = text_of(content).split("\n")
+    env = [{"name": "A", "value": "1"}, {"name": "WORLD_SIZE", "value": "2"}]
+    for container in (
+        {"command": words[:1], "args": words[1:], "env": env},
+        {"command": ["bash", "-c", " ".join(words)], "env": env},
+        {"args": words},
+    ):
+        found = find(container)
+        for invocation in found.invocations:
+            word = invocation.word
+            assert 0 <= word.start <= word.end
+            for fault in getattr(invocation.facts, "errors", ()):
+                assert fault.sentence
+                assert "\n" not in fault.sentence.replace(str(fault.word.text), "")
+
+
+def expression(content: bytes) -> None:
+    """A text with expressions gives a value of JSON, within its budget, or a fault."""
+    text = text_of(content)
+    budget = Budget()
+    known = {name: value for name, value in VALUES.items() if isinstance(value, dict)}
+    scope = Scope(VALUES, {}, known)
+    for source in (text, f"${{{{ {text} }}}}"):
+        try:
+            parts = [part if isinstance(part, str) else read(part[0]) for part in pieces(source)]
+            for part in parts:
+                if isinstance(part, Expression):
+                    _work_out(part, scope, budget)
+        except Fault as fault:
+            check_refusal(fault)
+
+
+def _work_out(part: Expression, scope: Scope, budget: Budget) -> None:
+    if any(name not in scope.values for name, _ in part.reads):
+        return
+    value = settled(part.run(scope.values))
+    assert isinstance(value, str | int | float | bool | list | dict | None), type(value)
+    budget.spend(len(str(value)))
+
+
+def quantity(content: bytes) -> None:
+    """A quantity is what its digits say, rounded up to 10⁻⁹; what we propose for another text is one."""
+    text = text_of(content)
+    units = parse(text)
+    if units is not None and text.strip(" \t\r\n").lstrip("+-").replace(".", "", 1).isdecimal():
+        exact = Fraction(text.strip(" \t\r\n")) * 10**9
+        assert abs(units - exact) < 1, (units, exact)
+    proposed = meant(text)
+    assert not proposed or parse(proposed) is not None
+
+
+def path(content: bytes) -> None:
+    """A path leads somewhere or is refused, and is shown as one that leads to the same."""
+    try:
+        found = select(DATA, text_of(content))
+    except NoSuchField as error:
+        check_refusal(error)
+        return
+    shown = show(DATA, found)
+    try:
+        assert select(DATA, shown) == found, shown
+    except NoSuchField as error:
+        raise AssertionError(f"{found} is shown as {shown}, which leads nowhere: {error}") from None

@@ -1,0 +1,108 @@
+"""Targets that take the whole way: a file checked, lowered, repaired, and compared with a cluster."""
+
+from __future__ import annotations
+
+from podplan.calibration.dump import read_dump
+from podplan.cli.lsp import settings_for
+from podplan.emit import emit_document
+from podplan.groups import expand
+from podplan.limits import BoundExceeded
+from podplan.pipeline import Settings, plans
+from podplan.provenance import trace
+from podplan.reading import Reader
+from podplan.reading.documents import items
+from podplan.rendering import rendered
+from podplan.requests import RequestError
+from podplan.source import Source, read
+from tests.command import INVENTORY
+from tests.fuzz.documents import taken
+from tests.fuzz.places import repository
+from tests.sound import bounded, check_fixes, check_places, check_refusal, check_reports, checked
+from tests.test_source_properties import paths
+
+FILE = "job.yaml"
+FEW = 8  # replicas that are written out, and places that are traced
+_settings: list[Settings] = []
+
+
+def settings() -> Settings:
+    """What podplan check asks for here, with all policies and on one day."""
+    if not _settings:
+        found = settings_for(FILE).settings
+        _settings.append(found._replace(terms=found.terms._replace(today="2026-01-01")))
+    return _settings[0]
+
+
+def source_of(content: bytes) -> Source | None:
+    return taken(content, FILE)
+
+
+def check(content: bytes) -> None:
+    """Findings are at places that exist, in every format, and the same the second time."""
+    source = source_of(content)
+    if source is None:
+        return
+    with repository({"inventory.yaml": INVENTORY}):
+        try:
+            result = bounded(checked({FILE: source.text}, settings()))
+        except (RequestError, BoundExceeded):
+            return
+        check_places(result, {FILE: source.text})
+        check_reports(result)
+        assert checked({FILE: source.text}, settings()) == result
+
+
+def lower(content: bytes) -> None:
+    """What a job lowers to can be written, reads as the same, and every part of it leads somewhere."""
+    source = source_of(content)
+    with repository({"inventory.yaml": INVENTORY}):
+        for item in items(source) if source else ():
+            if item.what not in ("profile", "cr"):
+                continue
+            try:
+                made = list(plans(item, settings(), Reader()))
+            except (RequestError, BoundExceeded):
+                continue
+            for plan in made:
+                if plan.cr is None:
+                    assert any(seen.problem for seen in plan.seen), "no CR, and nobody says why"
+                    continue
+                _check_written(rendered(plan, settings()), plan.cr.data)
+                assert plan.lowered or plan.seen, "not lowered, and nobody says why"
+                for group in plan.groups:
+                    for number, data in enumerate(expand(group)):
+                        if number >= FEW:
+                            break
+                        _check_written(emit_document(data), data)
+                    for path in paths(group.doc.data)[: FEW * 8]:
+                        assert trace(group.doc, path)
+
+
+def _check_written(text: str, data: object) -> None:
+    again = read(text.encode(), "again.yaml")
+    assert not again.faults, again.faults[0]
+    assert again.documents[0].data == data
+
+
+def repair(content: bytes) -> None:
+    """Fixes make their findings go away, and bring no errors."""
+    source = source_of(content)
+    if source is None:
+        return
+    with repository({"inventory.yaml": INVENTORY}):
+        try:
+            bounded(checked({FILE: source.text}, settings()))
+            done = check_fixes({FILE: source.text}, settings())
+        except (RequestError, BoundExceeded):
+            return
+    assert all(found.fix and found.fix.edits for found in done.fixed)
+
+
+def dump(content: bytes) -> None:
+    """What kubectl is said to have printed gives objects, or a sentence."""
+    try:
+        found = read_dump(content, "dump.yaml")
+    except (RequestError, BoundExceeded) as error:
+        check_refusal(error)
+        return
+    assert all(isinstance(one["kind"], str) for one in found)

@@ -1,0 +1,103 @@
+"""What holds of every run, whatever it is over: places exist, reports say the same, fixes hold."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from podplan.check import Result, check_sources
+from podplan.cli.reporting import FORMATS, rendered
+from podplan.findings import Finding, Location, Severity
+from podplan.limits import BoundExceeded
+from podplan.pipeline import Settings
+from podplan.reading import Reader
+from podplan.repair import Repaired, repaired
+from podplan.source import read
+from podplan.source.places import LINE_BREAK
+
+Texts = Mapping[str, str]
+Key = tuple[str, str]
+
+
+def checked(texts: Texts, settings: Settings) -> Result:
+    """What is said of files that are nowhere but here."""
+    found = [read(text.encode("utf-8", "surrogatepass"), file) for file, text in texts.items()]
+    return check_sources(found, settings, Reader(instead=texts))
+
+
+def check_places(result: Result, texts: Texts) -> None:
+    """Every place of every finding is in its file: 1-based, within the line, and no end before its start."""
+    lengths = {file: [len(line) for line in LINE_BREAK.split(text)] for file, text in texts.items()}
+    for found in result.with_suppressed:
+        for where in places(found):
+            if where.file in lengths:
+                check_place(where, lengths[where.file], found.rule)
+
+
+def places(found: Finding) -> Iterator[Location]:
+    yield found.location
+    yield from (related.location for related in found.related)
+    for edit in found.fix.edits if found.fix else ():
+        assert edit.start <= edit.end
+        yield Location(edit.file, edit.line, edit.column, edit.end_line, edit.end_column, ())
+
+
+def check_place(where: Location, lengths: list[int], rule: str) -> None:
+    for line, column in ((where.line, where.column), (where.end_line, where.end_column)):
+        # An empty file has one line; what is at the end of a line is one column behind it.
+        assert 1 <= line <= len(lengths), f"{rule}: line {line} of {len(lengths)}"
+        assert 1 <= column <= lengths[line - 1] + 1, f"{rule}: column {column} of line {line}"
+    assert (where.line, where.column) <= (where.end_line, where.end_column), f"{rule}: ends before it starts"
+
+
+def check_reports(result: Result) -> None:
+    """Every format can be written, twice the same, and those in JSON have a line for each finding."""
+    texts = {name: rendered(result, name) for name in (*FORMATS, "statistics")}
+    for name, text in texts.items():
+        text.encode()
+        assert rendered(result, name) == text, f"{name} is another text the second time"
+    data = json.loads(texts["json"])
+    assert len(data["findings"]) == len(result.with_suppressed)
+    assert len(texts["jsonl"].splitlines()) >= len(result.with_suppressed)
+    for name in ("sarif", "gitlab", "rdjson"):
+        json.loads(texts[name])
+
+
+def check_fixes(texts: Texts, settings: Settings, unsafe: bool = True) -> Repaired:
+    """All fixes made: each finding is gone, the texts can be read, and no error is there that was not."""
+    before = checked(texts, settings)
+
+    def again(changed: Texts) -> Result:
+        return checked({**texts, **changed}, settings)
+
+    done = repaired(again, unsafe)
+    after = again(done.texts)
+    assert errors(after) - errors(before) == Counter() or _form_was_mended(before), "a fix brought an error"
+    once_more = repaired(lambda changed: again({**done.texts, **changed}), unsafe)
+    assert not once_more.texts, f"a second run finds more to do: {[one.rule for one in once_more.fixed]}"
+    return done
+
+
+def _form_was_mended(before: Result) -> bool:
+    """Whether some document was not looked at as a whole, so that more can be said of it afterwards."""
+    return any(found.rule.startswith(("YAML", "SCHEMA", "PROF", "CR")) for found in before.findings)
+
+
+def errors(result: Result) -> Counter[Key]:
+    """How many errors of each rule are in each file."""
+    found = (one for one in result.findings if one.severity is Severity.ERROR)
+    return Counter((one.rule, one.location.file) for one in found)
+
+
+def bounded(result: Result) -> Result:
+    """The result, unless files were left out for a bound: that is not what is looked at here."""
+    if result.given_up:
+        raise BoundExceeded(result.given_up[0])
+    return result
+
+
+def check_refusal(error: Exception) -> None:
+    """What is refused is refused with words."""
+    assert str(error).strip()
+    assert "Traceback" not in str(error)
