@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from yaml import cyaml
 from yaml.events import (
@@ -29,6 +28,7 @@ from yaml.events import (
 
 from podplan.limits import MAX_DEPTH, BoundExceeded
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 _WORD = pattern(
     r"(?!(?:y|n|yes|no|on|off|true|false|null)\Z)[A-Za-z][A-Za-z0-9_./-]*", re.ASCII | re.IGNORECASE

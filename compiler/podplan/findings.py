@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, NamedTuple
+
+from podplan.typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
 

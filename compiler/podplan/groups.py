@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
 from podplan.provenance import Doc, Fact, Flag, Indexed, Listing, Marked, Path, Run, split
+from podplan.typing import Any, NamedTuple
 
 CONFIGURED = "configured"  # the basis of a fact whose value the configuration gives
 

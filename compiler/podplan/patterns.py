@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+
+from podplan.typing import Any, cast
 
 
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:

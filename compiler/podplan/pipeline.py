@@ -10,7 +10,6 @@ puts them one after the other, and reads the files that a profile names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from podplan import facts, kinds, kubernetes
 from podplan.findings import Path, Problem
@@ -24,6 +23,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import Item
 from podplan.requests import RequestError
 from podplan.schema import check_against, check_cr, known_but_not_lowered
+from podplan.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from podplan.profile.resolve import Resolution, Variant

@@ -15,7 +15,8 @@ where a value came from is loud. ``trace`` walks back from a document to the fil
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from podplan.source import Document

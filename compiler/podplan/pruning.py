@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.provenance import Doc
+from podplan.typing import Any
 
 # Unknown fields, and fields under a name that is not theirs.
 UNKNOWN = frozenset({"SCHEMA001", "SCHEMA011"})

@@ -9,12 +9,12 @@ from __future__ import annotations
 from bisect import bisect, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from podplan.check import Result, Watch, check
 from podplan.findings import Edit, Finding, Fix, Severity
 from podplan.pipeline import Settings
 from podplan.reading import Reader
+from podplan.typing import NamedTuple
 
 MAX_PASSES = 20
 OF_FORM = ("YAML", "SCHEMA", "PROF0")

@@ -5,9 +5,8 @@ A rule code is stable for ever; a rule that goes away leaves its code unused.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.findings import Severity
+from podplan.typing import NamedTuple
 
 
 class Rule(NamedTuple):

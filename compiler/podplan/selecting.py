@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any
 
 from podplan.findings import Path
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 # What an entry of a list is called by, in this order of preference.
 NAMING_KEYS = ("name", "type", "mountPath", "containerPort", "port", "key")

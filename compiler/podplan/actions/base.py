@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from podplan.requests import RequestError
 from podplan.revisions import EXACT, commit_of
+from podplan.typing import NamedTuple
 
 # A pull request is checked out as the merge that it would be; its first parent is the branch it goes into.
 PARENT = "HEAD^1"

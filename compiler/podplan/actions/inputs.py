@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from podplan.nearest import did_you_mean
 from podplan.requests import RequestError
+from podplan.typing import NamedTuple
 
 PREFIX = "PODPLAN_ACTION_"
 COMMANDS = ("check", "diff", "render", "render-check")

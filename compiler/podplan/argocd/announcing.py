@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from podplan.argocd.application import Profile
 from podplan.argocd.parameters import OF_PARAMS, TREATMENTS
+from podplan.typing import Any
 
 Announcement = dict[str, Any]
 _ITEM_TYPES = {"integer": "number", "number": "number", "boolean": "boolean"}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podplan.provenance import Doc
 from podplan.reading import Reader, Unread, sources
@@ -14,6 +13,7 @@ from podplan.reading.files import expand
 from podplan.rendering.origin import header_of, source_path
 from podplan.requests import RequestError
 from podplan.source import Source
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from podplan.profile.merge import Problems

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from podplan.argocd.application import Profile
 from podplan.argocd.parameters import OF_PARAMS, Given, Value
 from podplan.nearest import meant_or_known
 from podplan.requests import RequestError
 from podplan.source.scalars import resolve
+from podplan.typing import Any, NamedTuple
 
 
 class Chosen(NamedTuple):

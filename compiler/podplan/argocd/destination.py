@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+
+from podplan.typing import Any, NamedTuple
 
 _VERSION = re.compile(r"v?1\.([0-9]{1,3})(?![0-9])")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 from podplan.argocd.application import Application, left_out, read, unreadable
 from podplan.argocd.choosing import Chosen, chosen
@@ -15,6 +14,7 @@ from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import Item, identity
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple
 
 
 class Generated(NamedTuple):

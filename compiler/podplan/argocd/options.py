@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from podplan.facts.gitops import ARGOCD_SYNC_OPTIONS
 from podplan.requests import RequestError
+from podplan.typing import Any
 
 _OPTION = re.compile(r"[A-Za-z]+=[A-Za-z]+")
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan.nearest import meant_or_known
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple
 
 VARIABLE = "ARGOCD_APP_PARAMETERS"
 OF_PARAMS = "params."  # what the params of profiles are called as parameters

@@ -6,10 +6,9 @@ ServiceAccount, DefaultTolerationSeconds and Priority.
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.findings import Path
 from podplan.kubernetes.quantities import parse
+from podplan.typing import Any
 
 ANY = object()
 _SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan.calibration.differences import Difference
 from podplan.calibration.job import Compared, compared, sample, with_values
 from podplan.calibration.proposals import PROPOSERS
 from podplan.facts.settings import lacking, settings, unknown_word
+from podplan.typing import Any, NamedTuple
 
 _ROUNDS = 4
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
 
 from podplan.calibration.files import first_host
 from podplan.calibration.job import Compared, words_of
 from podplan.calibration.matching import Pair
 from podplan.calibration.wording import Known, for_all, worded
 from podplan.facts.settings import WORD, settings
+from podplan.typing import Any
 
 # The word that the value of an option is likely to be, whatever else has the same value.
 _BY_OPTION = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 from podplan.calibration.added import equal, is_added, is_omitted
 from podplan.calibration.matching import Matched, Pair, Predicted
 from podplan.findings import Path
 from podplan.provenance import Doc
+from podplan.typing import Any, NamedTuple
 
 
 class Absent:

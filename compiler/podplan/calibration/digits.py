@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from podplan.calibration.dump import Object
+from podplan.typing import Any
 
 # Five as the controller writes them (t9k-semantics §2.1), before a type, which is no number.
 _DIGITS = r"-([0-9a-f]{5})(?=-[a-z])"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from podplan.provenance import Doc
 from podplan.requests import RequestError
 from podplan.source import read
+from podplan.typing import Any, NamedTuple
 
 Object = dict[str, Any]
 

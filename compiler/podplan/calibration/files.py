@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.calibration.job import Compared, words_of
 from podplan.calibration.wording import worded
 from podplan.facts.settings import settings
+from podplan.typing import Any
 
 _IS_HOST = re.compile(r"\{(host|pod|service)\}(\..*)?")
 _FEW = 2  # Pods that are looked at for where keys are mounted

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan.calibration.differences import ABSENT, Difference
 from podplan.findings import Path
 from podplan.groups import CONFIGURED
 from podplan.provenance import trace
 from podplan.selecting import show
+from podplan.typing import Any, NamedTuple
 
 
 class Told(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan import kinds
 from podplan.calibration.differences import Difference, cost, differences
@@ -13,6 +12,7 @@ from podplan.facts.settings import settings
 from podplan.groups import Group, Options
 from podplan.kinds._job import job as job_of
 from podplan.provenance import Doc, Fact, root
+from podplan.typing import Any, NamedTuple
 
 _FEW = 4  # replicas of a type that are looked at while settings are tried, where there are many objects
 _MANY = 100

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 from podplan.calibration.dump import Object
 from podplan.groups import Group, at_index
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
+from podplan.typing import Any, NamedTuple
 
 
 class Predicted(NamedTuple):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from podplan.calibration import commands, files
 from podplan.calibration.differences import ABSENT, Difference
@@ -17,6 +16,7 @@ from podplan.facts.settings import of_status, settings
 from podplan.findings import Path
 from podplan.kinds._job import job as job_of
 from podplan.provenance import Fact, origin_of, root
+from podplan.typing import Any
 
 Proposals = Iterator[tuple[str, Any]]
 _TRAINING = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+
+from podplan.typing import Any
 
 Known = Mapping[str, str]  # what each word stands for
 

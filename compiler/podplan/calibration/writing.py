@@ -6,10 +6,10 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from podplan.config.lines import lines_of
 from podplan.requests import RequestError
+from podplan.typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import permutations, product
-from typing import Any
 
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_strings
@@ -28,6 +27,7 @@ from podplan.cel.functions import (
     urls,
     versions,
 )
+from podplan.typing import Any
 
 VARIABLES = ("object", "oldObject", "request", "params", "namespaceObject", "variables")
 _LIBRARIES = (quantities, addresses, urls, lists, regexes, formats, versions)

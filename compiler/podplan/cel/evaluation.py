@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from podplan.cel.environment import BudgetExceeded, CelError, activation, checked, runnable, value_of
 from podplan.cel.rules import Failure, Fault, Named, Path, Rules, Verdict
 from podplan.cel.text import line_and_column, runtime_text, variables_in
 from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MESSAGE, BoundExceeded, beyond
+from podplan.typing import Any, NamedTuple
 
 _LIVE_ONLY = ("userInfo", "options")
 _TYPES = {"BOOL": "true or false", "STRING": "a text"}

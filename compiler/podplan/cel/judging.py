@@ -9,12 +9,12 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any, NamedTuple
 
 from podplan.cel.rules import Fault, Rules, Verdict, verdict_from
 from podplan.cel.values import bounded
 from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MEMORY, MAX_CEL_SECONDS, BoundExceeded, beyond
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from podplan.cel.worker import main; main()"

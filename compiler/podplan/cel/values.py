@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from podplan.limits import MAX_CEL_NODES, MAX_CEL_TEXT, MAX_DEPTH, BoundExceeded, beyond
+from podplan.typing import Any
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 

@@ -11,10 +11,10 @@ import faulthandler
 import json
 import os
 import sys
-from typing import Any
 
 from podplan.cel.rules import Rules, rules_from
 from podplan.limits import MAX_CEL_MEMORY, MAX_CEL_SECONDS, BoundExceeded
+from podplan.typing import Any
 
 
 def main() -> None:

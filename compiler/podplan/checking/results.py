@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from podplan.checking.run import Run
 from podplan.findings import Finding, Severity
 from podplan.lint.masking import masked, whole_fixes, without_secret_fixes
 from podplan.reading.files import root_of
+from podplan.typing import NamedTuple
 
 
 class Summary(NamedTuple):

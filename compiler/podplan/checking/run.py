@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
 
 from podplan.findings import Finding, Location
 from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
@@ -13,6 +12,7 @@ from podplan.lint.subject import Job
 from podplan.pipeline import Settings
 from podplan.reading import Reader
 from podplan.reading.documents import Item
+from podplan.typing import TypeVar
 
 Something = TypeVar("Something")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Any, NoReturn
 
 import click
 
 from podplan.cli.exits import INTERNAL, NOTHING, WRONG_REQUEST
+from podplan.typing import Any, NoReturn
 
 # name of the command -> its module below podplan.cli
 COMMANDS = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -17,6 +16,7 @@ from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, writte
 from podplan.lint.suppression import may_be_silenced
 from podplan.lint.terms import Terms, ruling_under, sections_of
 from podplan.reading.files import expand, from_root, root_of
+from podplan.typing import Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

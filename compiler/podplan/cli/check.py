@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -22,6 +21,7 @@ from podplan.findings import Severity
 from podplan.limits import BoundExceeded
 from podplan.reading import Reader, standard_input
 from podplan.rules import LIMIT
+from podplan.typing import Any
 
 
 @click.command("check")

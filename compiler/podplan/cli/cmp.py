@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
 
 import click
 
@@ -31,6 +30,7 @@ from podplan.reading.files import root_of, taken_as_root
 from podplan.rendering import stream
 from podplan.report.argocd import render
 from podplan.report.visible import visible
+from podplan.typing import Any, NoReturn
 
 FOLDER = os.curdir
 SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part

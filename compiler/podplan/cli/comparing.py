@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from podplan.calibration.adopting import adoption
 from podplan.calibration.digits import without_digits
@@ -24,6 +23,7 @@ from podplan.reading.files import in_user_terms, root_of
 from podplan.report import comparison
 from podplan.requests import RequestError
 from podplan.schema import check_cr
+from podplan.typing import Any
 
 _STANDARD_INPUT = "-"
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import click
+
+from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

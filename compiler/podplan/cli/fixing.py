@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,6 +13,7 @@ from podplan.cli.output import replace_text, write
 from podplan.cli.progress import shown
 from podplan.report.style import Style
 from podplan.requests import RequestError
+from podplan.typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from podplan.repair import Repaired

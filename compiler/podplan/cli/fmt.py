@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import click
 
@@ -22,6 +21,7 @@ from podplan.report.fixing import difference
 from podplan.report.formatting import counted, fault_line
 from podplan.requests import RequestError
 from podplan.source import Source
+from podplan.typing import Any
 
 
 @click.command("fmt")

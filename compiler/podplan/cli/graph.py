@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -14,6 +13,7 @@ from podplan.cli.producing import produce
 from podplan.graph.picture import picture
 from podplan.pipeline import Plan
 from podplan.requests import RequestError
+from podplan.typing import Any
 
 WANTED = frozenset({"profile", "cr"})
 MERMAID_FILES = (".mmd", ".mermaid")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import click
 
@@ -16,6 +15,7 @@ from podplan.reading import Unread, sources, standard_input
 from podplan.reading.documents import Item, items
 from podplan.reading.files import expand
 from podplan.requests import RequestError
+from podplan.typing import Any
 
 
 @click.command("import")

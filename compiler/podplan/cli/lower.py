@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -14,6 +13,7 @@ from podplan.cli.output import write
 from podplan.cli.producing import produce
 from podplan.rendering import lowered, lowered_folded, stream
 from podplan.requests import RequestError
+from podplan.typing import Any
 
 WANTED = frozenset({"profile", "cr"})
 

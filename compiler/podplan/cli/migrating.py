@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -23,6 +22,7 @@ from podplan.report.formatting import fault_line
 from podplan.report.migrating import summary, told
 from podplan.requests import RequestError
 from podplan.source import Source, read
+from podplan.typing import Any
 
 
 @click.command("migrate")

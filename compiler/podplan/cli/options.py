@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -21,6 +20,7 @@ from podplan.lint.terms import default_ruling
 from podplan.patterns import pattern
 from podplan.pipeline import Settings
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _UUID = pattern("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

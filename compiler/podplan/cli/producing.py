@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
 
 import click
 
@@ -15,6 +14,7 @@ from podplan.pipeline import Plan
 from podplan.reading import Reader, sources, standard_input
 from podplan.reading.files import expand
 from podplan.rendering import all_plans
+from podplan.typing import Any, NamedTuple
 
 
 class Produced(NamedTuple):

@@ -9,7 +9,8 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+
+from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import threading

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -15,6 +14,7 @@ from podplan.cli.output import replace_file, write
 from podplan.cli.producing import produce
 from podplan.pipeline import Plan
 from podplan.rendering import rendered, stream
+from podplan.typing import Any
 
 
 @click.command("render")

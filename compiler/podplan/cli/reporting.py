@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -15,6 +14,7 @@ from podplan.cli.completing import outputs as written
 from podplan.cli.output import replace_file, write
 from podplan.report.style import PLAIN, Style
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

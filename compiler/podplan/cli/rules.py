@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -15,6 +14,7 @@ from podplan.lint.catalogue import ours, whole
 from podplan.lint.policy import Policy
 from podplan.requests import RequestError
 from podplan.rules import RULES
+from podplan.typing import Any
 
 OWN = "it is a policy of this repository; only those of podplan are exported"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
 from podplan import kubernetes
 from podplan.config import Config
 from podplan.findings import Severity
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple
 
 DEFAULT, CLOCK = "default", "the clock"
 DEFAULTS: Mapping[str, Any] = {

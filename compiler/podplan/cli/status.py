@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -16,6 +15,7 @@ from podplan.pipeline import Plan
 from podplan.reading import sources, standard_input
 from podplan.requests import RequestError
 from podplan.source import Source
+from podplan.typing import Any
 
 OTHERS = ("running", "succeeded", "failed", "pending", "creating", "unknown", "deleted")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,6 +15,7 @@ from podplan.lint.terms import Section, Terms
 from podplan.reading.files import NoSuchPath, OutsideRoot, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
+from podplan.typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from podplan.lint.baseline import Entry

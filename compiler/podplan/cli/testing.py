@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -19,6 +18,7 @@ from podplan.reading.files import expand
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.testing import Failure, Outcome, Tested, together
+from podplan.typing import Any
 
 
 @click.command("test")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import click
 
@@ -17,6 +16,7 @@ from podplan.pipeline import Plan
 from podplan.provenance import Doc, Indexed, Path
 from podplan.requests import RequestError
 from podplan.selecting import NoSuchField, select
+from podplan.typing import Any
 
 
 @click.command("why")

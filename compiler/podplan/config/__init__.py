@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 from podplan.config.files import File, extended, inside, named, nearest
 from podplan.findings import Severity
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple
 
 # Settings of a file that add to those of the file it extends; any other replaces.
 ADDING = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
 from podplan.reading.files import OutsideRoot, in_user_terms, read_inside, root_of
 from podplan.requests import RequestError
+from podplan.typing import Any, NamedTuple
 
 NAMES = ("podplan.toml", ".podplan.toml")
 PYPROJECT = "pyproject.toml"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from podplan import facts
 from podplan.patterns import pattern
 from podplan.provenance import Fact
+from podplan.typing import Any
 
 # Words that a setting must have, or what it is about is lost.
 NEEDED = {

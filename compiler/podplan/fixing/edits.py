@@ -5,12 +5,11 @@ Positions come from the reader, so comments, quotes and the layout around a chan
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.emit import emit_document
 from podplan.findings import Change, Edit, Path, value_at
 from podplan.patterns import pattern
 from podplan.source import Document, Span
+from podplan.typing import Any
 
 # An amount as people write it; no reader of YAML takes it for a number.
 _QUANTITY = pattern("[1-9][0-9]{0,9}(?:Ki|Mi|Gi|Ti|Pi|m)")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.findings import Change, Path, value_at
 from podplan.fixing.edits import Refused
 from podplan.provenance import Doc, origin_of
 from podplan.source import Document
+from podplan.typing import Any
 
 
 def at_source(doc: Doc, change: Change) -> tuple[Document, Change]:

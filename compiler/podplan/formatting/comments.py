@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from typing import NamedTuple
 
 from podplan.source import Source, scalars
 from podplan.source.comments import Comment, comments_beside
 from podplan.source.tree import Leaf, Tree, scalar_extents, trees
+from podplan.typing import NamedTuple
 
 _BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)[ \t]*\Z")
 _LINE_BREAK = re.compile(r"\r\n?|\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 from podplan.formatting import Unequal
 from podplan.kinds.compiling import compile_profile
@@ -14,6 +13,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.requests import RequestError
 from podplan.source import Source, read
+from podplan.typing import NamedTuple
 
 
 class Outcome(NamedTuple):

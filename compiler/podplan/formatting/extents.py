@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.source.comments import MARKER
 from podplan.source.places import LINE_BREAK
 from podplan.source.tree import Tree, trees
+from podplan.typing import NamedTuple
 
 
 class Extent(NamedTuple):

@@ -6,10 +6,10 @@ Names that somebody chose keep the order in which they are written, and so does 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.schema.files import file
 from podplan.source.tree import Leaf, Tree
+from podplan.typing import Any
 
 Schema = dict[str, Any]
 

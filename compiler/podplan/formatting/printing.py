@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from podplan.emit import emit_document
 from podplan.importing.layout import scalar
 from podplan.source import scalars
 from podplan.source.tree import Leaf, Tree
+from podplan.typing import NamedTuple
 
 WIDTH = 110
 _LINE_BREAK = re.compile(r"\r\n?|\n")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.graph.model import Card, Side
+from podplan.typing import NamedTuple
 
 STACK = 6  # how far the cards behind a card of several Pods stand out
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.provenance import Doc, Indexed, Listing, Path
+from podplan.typing import Any, NamedTuple
 
 _PORT = re.compile(r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?", re.ASCII)  # after a host, which may go on
 _MOST_DIGITS = 7

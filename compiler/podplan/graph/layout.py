@@ -7,7 +7,6 @@ so that curves cross only where they must.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from podplan.graph.boxes import STACK, Box, CardAt, SideAt
 from podplan.graph.model import Call, Card, Picture, Side
@@ -25,6 +24,7 @@ from podplan.graph.routing import (
     span,
 )
 from podplan.graph.words import fit, wrap
+from podplan.typing import NamedTuple
 
 MARGIN = 22
 GUTTER = 52

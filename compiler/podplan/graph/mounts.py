@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.kubernetes.shape import entries, mapping, text
+from podplan.typing import Any, NamedTuple
 
 LEFT = ("ConfigMap", "Secret")
 _SOURCES = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from podplan.graph.hosts import hosts, mentions
 from podplan.graph.model import Call, Card, Gang, Link, Picture, Side
@@ -13,6 +12,7 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, number, text
 from podplan.limits import MAX_DRAWN, BoundExceeded, beyond
 from podplan.provenance import Doc
+from podplan.typing import Any
 
 _GROUP_NAME = "scheduler.tensorstack.dev/group-name"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan.graph.model import Row
 from podplan.graph.mounts import scratch
@@ -13,6 +12,7 @@ from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.find import find
 from podplan.lint.checks._resources import ACCELERATOR, effective, resources, shown
 from podplan.provenance import Indexed, Listing, Run
+from podplan.typing import Any, NamedTuple
 
 _STANDARD = ("cpu", "memory")
 _MOST_PROGRAMS = 3

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from podplan.graph.boxes import Box, CardAt, SideAt
 from podplan.graph.model import Call, Picture, Side, shared
 from podplan.graph.words import fit
+from podplan.typing import NamedTuple
 
 LANE = 13  # between arrows that pass other cards
 CALL_LINE = 17  # of a label between cards

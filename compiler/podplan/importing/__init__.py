@@ -7,7 +7,6 @@ becomes an ``override``. So the way back is exact by construction, and proposals
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from podplan.findings import Path, Problem
 from podplan.kinds import API_VERSION, KINDS, kind
@@ -16,6 +15,7 @@ from podplan.kinds._profile import enumeration
 from podplan.kinds.compiling import compile_profile
 from podplan.provenance import Doc, trace
 from podplan.source import Document
+from podplan.typing import Any, NamedTuple
 
 Data = dict[str, Any]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Literal, NamedTuple
 
 from podplan.findings import Path
 from podplan.source import Document, Lines
 from podplan.source.comments import MARKER, Comment, Node, comments, nodes
+from podplan.typing import Literal, NamedTuple
 
 
 class PlacedComment(NamedTuple):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
 
 from podplan.emit import emit_document
 from podplan.findings import Path
 from podplan.importing.comments import PlacedComment
 from podplan.source.scalars import resolve
+from podplan.typing import Any, NamedTuple
 
 WIDTH = 100
 _MOST_IN_FLOW = 8

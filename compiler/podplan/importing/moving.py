@@ -5,12 +5,11 @@ Compiling tells where each part of a CR comes from; a comment goes the same way 
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.findings import Path
 from podplan.importing.comments import PlacedComment
 from podplan.kinds.compiling import compile_profile
 from podplan.provenance import Doc, origin_of, origins_below
+from podplan.typing import Any
 
 # Places that stand for a whole role or job: a comment there would be about something else.
 _ROLES: Path = ("spec", "roles")

@@ -6,10 +6,10 @@ What the old names are called now is data: schemas/old-spellings.json.
 from __future__ import annotations
 
 import shlex
-from typing import Any, NamedTuple
 
 from podplan.findings import Path, Problem
 from podplan.schema.spelling import old_places, old_value_places, word_places
+from podplan.typing import Any, NamedTuple
 
 Data = dict[str, Any]
 Moves = list[tuple[Path, Path]]

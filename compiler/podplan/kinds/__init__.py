@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from podplan.provenance import Doc, root
+from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from podplan.groups import Group, Options

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.kinds._job import Job, name_of
 from podplan.kinds._patterns import INDEX, Known, filled, naming
 from podplan.provenance import Cursor, Fact, Indexed, Marked, Place, Why, at, copied
+from podplan.typing import Any
 
 Tree = dict[str, Any]
 

@@ -6,10 +6,9 @@ the result and comparing; so each function takes only what compiles back to the 
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.kinds._hardware import gpu_count
+from podplan.typing import Any
 
 Fields = dict[str, Any]
 

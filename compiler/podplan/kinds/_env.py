@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.kinds._profile import Role, as_text
 from podplan.provenance import Cursor, Marked, at, computed
+from podplan.typing import Any
 
 Tree = dict[str, Any]
 

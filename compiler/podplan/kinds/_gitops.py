@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.facts.gitops import ANNOTATIONS, ARGOCD_SYNC_OPTIONS
 from podplan.kinds._merge import without_nulls
 from podplan.provenance import Cursor, Fact, Flag, at, computed
+from podplan.typing import Any
 
 
 def annotated(metadata: Cursor, tool: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._merge import plain, present, without_nulls
@@ -11,6 +9,7 @@ from podplan.kinds._profile import Role, shown
 from podplan.nearest import meant_or_known
 from podplan.patterns import pattern
 from podplan.provenance import Cursor, at, computed, copied
+from podplan.typing import Any, NamedTuple
 
 Tree = dict[str, Any]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from podplan import facts
 from podplan.groups import CONFIGURED, UID_FLAG, Options
 from podplan.provenance import Cursor, Fact, Marked, Why, at, copied
+from podplan.typing import NamedTuple
 
 GENERATED = "xxxxx"  # the five characters that the API server adds to generateName
 

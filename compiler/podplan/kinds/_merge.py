@@ -6,9 +6,8 @@ The merge keys are those of the strategic merge patch (``x-kubernetes-patch-merg
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.provenance import Cursor, Marked, at, copied
+from podplan.typing import Any
 
 Tree = Any  # a marked tree: dict, list, Cursor, Marked
 

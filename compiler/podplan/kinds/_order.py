@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.kinds._merge import ordered
+from podplan.typing import Any
 
 Tree = dict[str, Any]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from podplan.kinds._job import Job
 from podplan.patterns import pattern
 from podplan.provenance import Indexed
+from podplan.typing import Any
 
 Known = Mapping[str, Any]  # text, a number, an Indexed text, or None for what is not known, by word
 WORD = pattern(r"\{([a-z]+(?:-[a-z]+)*)\}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from podplan import facts
 from podplan.groups import CONFIGURED, Group, group
@@ -13,6 +12,7 @@ from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._patterns import INDEX, filled, naming
 from podplan.kinds._scheduling import scheduled, scheduler_labels
 from podplan.provenance import Cursor, Fact, Indexed, Why, at, copied
+from podplan.typing import Any
 
 REPLICA_INDEX = 0  # as a part of an Indexed text: the index itself
 

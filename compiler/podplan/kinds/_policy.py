@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from podplan.findings import Problem
 from podplan.kinds._merge import present, without_nulls
 from podplan.kinds._profile import Role, enumeration, shown, strings
 from podplan.patterns import pattern
 from podplan.provenance import Cursor, at, computed
+from podplan.typing import Any
 
 Tree = dict[str, Any]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
 
 from podplan import facts
 from podplan.findings import Problem
 from podplan.nearest import did_you_mean
 from podplan.provenance import Cursor, at, computed
+from podplan.typing import Any, NamedTuple
 
 Tree = dict[str, Any]
 

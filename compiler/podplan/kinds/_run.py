@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._profile import enumeration, strings, with_first
 from podplan.provenance import Cursor, at
+from podplan.typing import Any, NamedTuple
 
 FORMS = ("python", "module", "exec", "command")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import job_labels, metadata
 from podplan.kinds._job import Job, Role, paused
 from podplan.kinds._patterns import filled, naming
 from podplan.provenance import Cursor, Fact, Why, at, default
+from podplan.typing import Any
 
 
 def scheduled(job: Job) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import Tree, job_labels, metadata, selector
@@ -11,6 +9,7 @@ from podplan.kinds._job import Job, Role
 from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import replica_name, why_named
 from podplan.provenance import Fact, Indexed, Marked, Why, at
+from podplan.typing import Any
 
 # The settings that have a part in how replicas call each other.
 NAMING = (facts.SERVICE_HOST, facts.SERVICE_PER, facts.SERVICE_NAME, facts.SERVICE_JOB_NAME, facts.POD_NAME)

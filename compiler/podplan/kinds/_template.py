@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._env import env
@@ -13,6 +11,7 @@ from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._profile import Role
 from podplan.kinds._volumes import container_ports, volumes
 from podplan.provenance import Cursor, at
+from podplan.typing import Any
 
 
 def pod_template(

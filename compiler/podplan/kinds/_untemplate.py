@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from podplan.kinds._decompile import Fields, listed, mapping, picked
 from podplan.kinds._env import REFERENCES
 from podplan.kinds._merge import mergeable
 from podplan.kinds._volumes import NAMED_SOURCES, SHM_NAME, SHM_PATH
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 _ENV_REFERENCES = {reference: source for source, reference in REFERENCES.items()}
 _PORT_NAME = pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

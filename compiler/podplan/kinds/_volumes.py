@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._merge import without_nulls
 from podplan.kinds._profile import Role, enumeration
 from podplan.provenance import Cursor, at
+from podplan.typing import Any
 
 Tree = dict[str, Any]
 

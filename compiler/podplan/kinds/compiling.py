@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 from podplan.findings import Problem
 from podplan.kinds import API_VERSION, KINDS, kind
@@ -11,6 +10,7 @@ from podplan.kinds._merge import ordered, patched, without_nulls
 from podplan.kinds._profile import enumeration, repeated_names, shown, unused_fields
 from podplan.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, at, root, split
+from podplan.typing import Any, NamedTuple
 
 METADATA_FIRST = ("name", "generateName", "namespace", "labels", "annotations")
 

@@ -8,12 +8,12 @@ definition of theirs by name, and the two platform kinds that lowering makes bes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Problem, moved
 from podplan.kubernetes import schemas
 from podplan.kubernetes.schemas import DEFAULT_VERSION
 from podplan.nearest import did_you_mean
+from podplan.typing import Any
 
 __all__ = [
     "DEFAULT_VERSION",

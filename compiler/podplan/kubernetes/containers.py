@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes import environment, names, probes, resources, security
 from podplan.kubernetes.shape import entries, mapping, number, text
 from podplan.kubernetes.structure import label
 from podplan.nearest import did_you_mean
+from podplan.typing import Any
 
 LISTS = ("initContainers", "containers")
 _DEFAULT_GRACE = 30

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.kubernetes.structure import not_allowed
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 FIELDS_OF_ENV = (

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names
 from podplan.kubernetes.shape import entries, text
 from podplan.kubernetes.structure import missing
+from podplan.typing import Any
 
 MAX_ANNOTATION_BYTES = 256 * 1024
 

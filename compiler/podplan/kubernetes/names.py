@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
+
+from podplan.typing import NamedTuple
 
 
 class Form(NamedTuple):

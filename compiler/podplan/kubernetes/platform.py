@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
 
 from podplan import bundled
 from podplan.findings import Problem
 from podplan.kubernetes import metadata, resources, structure
 from podplan.kubernetes.shape import mapping
+from podplan.typing import Any
 
 
 def check(kind: str, obj: dict[str, Any], version: str) -> list[Problem]:

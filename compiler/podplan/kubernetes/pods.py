@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes import containers, names, scheduling, security, volumes
 from podplan.kubernetes.shape import entries, mapping, size, text, texts
+from podplan.typing import Any
 
 MAX_SEARCH_DOMAINS = 32
 MAX_SEARCH_CHARACTERS = 2048

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names
 from podplan.kubernetes.shape import mapping, number
+from podplan.typing import Any
 
 HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")

@@ -7,11 +7,11 @@ resources are integers, not overcommitted, and equal in requests and limits).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Change, Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.shape import entries, mapping, text
+from podplan.typing import Any
 
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE = "hugepages-"

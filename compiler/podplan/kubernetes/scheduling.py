@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names
 from podplan.kubernetes.shape import entries, mapping, size, text, texts
+from podplan.typing import Any
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any, Protocol
 
 from podplan import bundled
 from podplan.patterns import pattern
+from podplan.typing import Any, Protocol
 
 Schema = dict[str, Any]
 

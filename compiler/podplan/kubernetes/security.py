@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names
 from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.typing import Any
 
 _OF_HOST = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 _POD_LINUX_ONLY: tuple[str, ...] = (

@@ -7,7 +7,8 @@ only at what is right.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+
+from podplan.typing import Any
 
 
 def mapping(parent: Any, key: str) -> dict[str, Any]:

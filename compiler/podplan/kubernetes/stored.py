@@ -6,10 +6,10 @@ No message shows a value.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Any
 
 from podplan.findings import Path, Problem
 from podplan.kubernetes.shape import mapping, text
+from podplan.typing import Any
 
 MAX_BYTES = 1024 * 1024
 

@@ -7,12 +7,12 @@ so a walk over value and schema finds every fault with its path.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Change, Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.schemas import Schema, resolve
 from podplan.nearest import nearest
+from podplan.typing import Any
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
 
 from podplan.findings import Path
 from podplan.launchers.words import Fault, Word
 from podplan.patterns import pattern
+from podplan.typing import NamedTuple
 
 _NEGATIVE_NUMBER = pattern(r"-\d+\Z|-\d*\.\d+\Z")
 

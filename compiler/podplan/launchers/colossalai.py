@@ -6,10 +6,9 @@ not know it hands to the script, and much of what it refuses it refuses with exi
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.launchers.arguments import Line, Option, integer
 from podplan.launchers.words import Fault, Word
+from podplan.typing import NamedTuple
 
 OPTIONS = {
     "-H": "host", "-host": "host", "--host": "host",

@@ -6,10 +6,9 @@ some releases know are in the table: a newer or an older one refuses them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.launchers.arguments import Grammar, Line, flags, integer, options, parse
 from podplan.launchers.words import Fault, Word
+from podplan.typing import NamedTuple
 
 GRAMMAR = Grammar(
     "deepspeed",

@@ -7,7 +7,6 @@ The way of a word: the kubelet replaces ``$(NAME)`` (kubelet.py), a shell splits
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.launchers import (
@@ -23,6 +22,7 @@ from podplan.launchers import (
 )
 from podplan.launchers.arguments import Line, Option
 from podplan.launchers.words import Fault, Variables, Word
+from podplan.typing import Any, NamedTuple
 
 MAX_DEPTH = 4  # of sh -c in sh -c, and of programs that start programs
 MAX_INVOCATIONS = 200

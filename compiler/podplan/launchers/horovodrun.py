@@ -5,10 +5,9 @@ Source: https://horovod.readthedocs.io/en/stable/running_include.html and its co
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.launchers.arguments import Grammar, Line, options, parse
 from podplan.launchers.words import Fault, Word
+from podplan.typing import NamedTuple
 
 GRAMMAR = Grammar(
     "horovodrun",

@@ -7,13 +7,13 @@ Here-documents and command substitutions are left alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from podplan.launchers import expansion
 from podplan.launchers.expansion import Scope
 from podplan.launchers.tokens import REDIRECTIONS, Fault, Token, tokens
 from podplan.launchers.words import MAX_ARGUMENT, Variables, Word
 from podplan.patterns import pattern
+from podplan.typing import NamedTuple
 
 MAX_COMMANDS = 1_000
 

@@ -6,9 +6,9 @@ https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from podplan.patterns import pattern
+from podplan.typing import NamedTuple
 
 MAX_NESTING = 8  # of ${A:-${B:-…}}
 

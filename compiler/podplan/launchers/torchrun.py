@@ -5,11 +5,10 @@ Source: https://docs.pytorch.org/docs/stable/elastic/run.html, lowering-anchors 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.launchers.arguments import Grammar, Known, Line, Option, both, fits, integer, options, parse
 from podplan.launchers.words import Fault, Variables, Word
 from podplan.patterns import pattern
+from podplan.typing import NamedTuple
 
 OPTIONS = tuple(
     both(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from podplan.findings import Path
+from podplan.typing import NamedTuple
 
 # Linux takes no argument that is longer (MAX_ARG_STRLEN, execve(2)), and no more in all (ARG_MAX).
 MAX_ARGUMENT = 131_072

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import NamedTuple
 
 from podplan.launchers.words import Word
 from podplan.patterns import pattern
+from podplan.typing import NamedTuple
 
 # Program -> its options that take a value in a word of their own, and how many words precede the command.
 WRAPPERS: dict[str, tuple[str, int]] = {

@@ -7,13 +7,13 @@ object in CEL has a sentence there instead of expressions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from podplan.cel.text import variables_in, with_name
 from podplan.lint.admission_variables import VARIABLES
 from podplan.lint.admitted import RESOURCES, Resource
 from podplan.lint.pod_security import minor
 from podplan.lint.policy import Policy, Scope
+from podplan.typing import Any
 
 # Whose Pods they are is in the labels that the controller sets, and in their owner.
 _OF_A_JOB = (

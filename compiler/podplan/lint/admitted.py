@@ -7,7 +7,8 @@ the CustomResourceDefinitions of batch.tensorstack.dev (api-reference/).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+
+from podplan.typing import Any, NamedTuple
 
 
 class Resource(NamedTuple):

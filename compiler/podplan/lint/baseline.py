@@ -10,7 +10,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from podplan.findings import Finding, value_at
 from podplan.lint.masking import ON_SECRETS
@@ -19,6 +18,7 @@ from podplan.reading.documents import identity
 from podplan.reading.files import from_root
 from podplan.requests import RequestError
 from podplan.selecting import Names, show
+from podplan.typing import Any, NamedTuple
 
 REASON = "baseline"
 DEFAULT_FILE = "podplan-baseline.json"

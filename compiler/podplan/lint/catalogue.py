@@ -6,11 +6,11 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
 from podplan import bundled
 from podplan.lint.policy import Policy, policy
 from podplan.source import read
+from podplan.typing import Any
 
 INDEX = "index.json"
 NOT_IN_INDEX = frozenset({"why", "links", "examples", "proof"})

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from podplan.findings import Location, Path
 from podplan.limits import MAX_SUPPRESSIONS, BoundExceeded, beyond
 from podplan.lint.directives import DIRECTIVE, Written, directive
 from podplan.source import Lines, Source
 from podplan.source.comments import MARKER, Comment, Node, comments, nodes
+from podplan.typing import NamedTuple
 
 _NOTHING_BELOW = "nothing stands below this comment that it could cover; put it above the key it is about"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from podplan.nearest import nearest
 from podplan.patterns import pattern
+from podplan.typing import NamedTuple
 
 FORM = "# podplan: ignore[RULE] until=YYYY-MM-DD -- reason"
 ANNOTATION_FORM = '"RULE=reason; RULE=reason"'

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.findings import Location
 from podplan.provenance import Doc, Path, Place, Step, origin_of, trace
+from podplan.typing import NamedTuple
 
 
 class Source(NamedTuple):

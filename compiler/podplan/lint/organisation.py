@@ -6,7 +6,6 @@ They are data. A check that they name is one of ours; nothing from the repositor
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from podplan.findings import Problem, Severity
 from podplan.lint.own_form import AS_FORM, FORM, faults
@@ -20,6 +19,7 @@ from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.schema import check_against
 from podplan.source import read
+from podplan.typing import NamedTuple
 
 ADMISSION_GROUP = "admissionregistration.k8s.io"
 # By one of these a file of our form is known, also where the others are forgotten.

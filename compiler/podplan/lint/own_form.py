@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Problem
 from podplan.lint import checks
@@ -12,6 +11,7 @@ from podplan.lint.policy import PLACEHOLDER
 from podplan.nearest import meant_or_known
 from podplan.rules import RULES
 from podplan.schema import check_against
+from podplan.typing import Any
 
 FORM = "POLICY001"
 AS_FORM = {code: FORM for code in RULES if code.startswith("SCHEMA")}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Problem, Severity
 from podplan.patterns import pattern
 from podplan.provenance import Doc
 from podplan.rules import Rule
+from podplan.typing import Any, NamedTuple
 
 PLACEHOLDER = pattern(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from podplan.findings import Problem
 from podplan.groups import Group
 from podplan.provenance import Doc, Place
 from podplan.rules import Rule
+from podplan.typing import Any, NamedTuple
 
 
 class Seen(NamedTuple):

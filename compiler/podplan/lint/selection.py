@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Severity
 from podplan.kubernetes.shape import mapping
@@ -12,6 +11,7 @@ from podplan.lint.subject import Job
 from podplan.nearest import did_you_mean
 from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
+from podplan.typing import Any, NamedTuple
 
 PRESETS = ("default", "strict", "audit")
 # What breaks these was not read or not evaluated, so that nothing else was found; they cannot be turned off.

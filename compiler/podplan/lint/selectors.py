@@ -6,7 +6,8 @@ Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+
+from podplan.typing import Any
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 

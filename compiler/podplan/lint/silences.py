@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from podplan.findings import Finding
 from podplan.lint.policy import Policy
@@ -14,6 +13,7 @@ from podplan.provenance import Doc
 from podplan.reading.documents import identity
 from podplan.rules import RULES
 from podplan.source import Source
+from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from podplan.lint.suppression import Page, Suppression

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
 
 from podplan.groups import Group
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.provenance import Doc, Path
+from podplan.typing import Any, NamedTuple
 
 
 class Job(NamedTuple):

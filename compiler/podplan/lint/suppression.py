@@ -7,7 +7,6 @@ finding is where its trace ends: what is silenced in a base is silenced in all t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from podplan.findings import Finding, Location
 from podplan.fixing.comments import without_rule
@@ -19,6 +18,7 @@ from podplan.lint.terms import ANNOTATION, Terms, rules
 from podplan.provenance import Doc
 from podplan.rules import RULES, Rule
 from podplan.source import Source
+from podplan.typing import NamedTuple
 
 
 class Suppression(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podplan.findings import Problem
 from podplan.lint.policy import Policy
@@ -12,6 +11,7 @@ from podplan.lint.selection import Ruling, Selection, ruling, with_changes
 from podplan.provenance import Doc
 from podplan.reading.globs import matches
 from podplan.rules import RULES, Rule
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from podplan.lint.baseline import Entry

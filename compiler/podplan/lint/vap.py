@@ -8,7 +8,6 @@ https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-pol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path, Problem, Severity
 from podplan.lint.admitted import Resource, meant
@@ -18,6 +17,7 @@ from podplan.lint.selectors import unknown_keys
 from podplan.lint.vap_form import form_problems
 from podplan.provenance import Doc
 from podplan.rules import Rule
+from podplan.typing import Any, NamedTuple
 
 POLICY_KIND, BINDING_KIND = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 API_VERSIONS = ("admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1")

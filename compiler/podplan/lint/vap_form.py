@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from podplan.findings import Problem
+from podplan.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 from itertools import pairwise
-from typing import Any
 
 from podplan.check import Result
 from podplan.findings import Finding
@@ -14,6 +13,7 @@ from podplan.lsp.positions import Encoding, lines, span
 from podplan.lsp.workspace import Report, Workspace
 from podplan.repair import repaired
 from podplan.source.places import LINE_BREAK
+from podplan.typing import Any
 
 QUICK_FIX, FIX_ALL = "quickfix", "source.fixAll.podplan"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan import schema
 from podplan.fixing.edits import written
@@ -18,6 +17,7 @@ from podplan.reading.documents import CR_GROUP, PROFILE_KINDS
 from podplan.reading.files import OutsideRoot
 from podplan.requests import RequestError
 from podplan.schema import fields
+from podplan.typing import Any
 
 PROFILES = "podplan/v1"
 TOP = ("apiVersion", "kind", "metadata", "spec")

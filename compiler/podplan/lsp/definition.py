@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
 
 from podplan.findings import Path
 from podplan.limits import MAX_EXPRESSION_LENGTH
@@ -14,6 +13,7 @@ from podplan.lsp.spot import Spot
 from podplan.lsp.workspace import Workspace
 from podplan.provenance import Doc
 from podplan.reading.files import beside, root_of
+from podplan.typing import Any
 
 _NAME = re.compile(r"(params|matrix)(?:\.([\w-]+)|\['([^']+)'\])")
 _HOMES: dict[str, tuple[Path, ...]] = {

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from podplan.findings import Finding, Location, Severity
 from podplan.lsp.documents import Documents
 from podplan.lsp.positions import Encoding, lines, span
 from podplan.lsp.workspace import Report
+from podplan.typing import Any
 
 SEVERITIES = {Severity.ERROR: 1, Severity.WARNING: 2, Severity.INFO: 3}
 _MOST = 500  # diagnostics of one file: nobody reads more

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
+
+from podplan.typing import NamedTuple
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

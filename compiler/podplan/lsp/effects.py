@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
 
 from podplan.findings import Path, value_at
 from podplan.groups import folded
@@ -15,6 +14,7 @@ from podplan.pipeline import Plan
 from podplan.provenance import Doc, Fact, origin_of
 from podplan.selecting import show
 from podplan.source import Document
+from podplan.typing import Any, NamedTuple
 
 MAX_PLANS = 24
 MAX_LEAVES = 5_000

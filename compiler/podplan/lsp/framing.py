@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
 
 from podplan.limits import MAX_MESSAGE_BYTES
+from podplan.typing import Any, BinaryIO, NamedTuple
 
 _LENGTH = re.compile(rb"Content-Length:[ \t]*([0-9]{1,20})[ \t]*\r?\n\Z", re.IGNORECASE)
 _MAX_LINE = 8192

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import islice
-from typing import Any
 
 from podplan import schema
 from podplan.findings import Path
@@ -20,6 +19,7 @@ from podplan.reading.files import OutsideRoot
 from podplan.report.becoming import becoming
 from podplan.requests import RequestError
 from podplan.schema import fields
+from podplan.typing import Any
 
 MOST_EFFECTS = 6
 _OWN_KIND = {"JobProfileBase": "JobProfile"}  # what is a partial one has the same fields

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from podplan.findings import Path, Problem, value_at
 from podplan.limits import MAX_BASES, BoundExceeded
@@ -17,6 +16,7 @@ from podplan.provenance import Doc
 from podplan.reading.documents import items
 from podplan.reading.files import OutsideRoot, expand, in_repository, read_inside, root_of
 from podplan.source import read
+from podplan.typing import Any, NamedTuple
 
 SCOPE = ("params", "matrix", "metadata", "environment", "inventory")
 _MAX_NAME = 200

@@ -7,9 +7,9 @@ Anchors, tags and keys in several lines mean nothing to it.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from podplan.findings import Path
+from podplan.typing import NamedTuple
 
 # Written so that they take linear time: the text may be of any kind.
 _KEY = re.compile(

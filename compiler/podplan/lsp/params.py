@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from podplan.typing import Any
 
 PARSE_ERROR, INVALID_REQUEST, NO_METHOD, INVALID_PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 NOT_INITIALIZED, CANCELLED, FAILED = -32002, -32800, -32803

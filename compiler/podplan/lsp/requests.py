@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from podplan.lsp import actions
 from podplan.lsp import completion as completing
 from podplan.lsp import definition as defining
@@ -12,6 +10,7 @@ from podplan.lsp import params as given
 from podplan.lsp.diagnostics import Places
 from podplan.lsp.spot import spot
 from podplan.lsp.symbols import symbols as outlined
+from podplan.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from podplan.lsp.server import Server

@@ -10,7 +10,6 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
 
 from podplan import __version__
 from podplan.limits import BoundExceeded
@@ -33,6 +32,7 @@ from podplan.lsp.params import (
 )
 from podplan.lsp.workspace import Asked, Report, Workspace
 from podplan.requests import RequestError
+from podplan.typing import Any, BinaryIO
 
 DEBOUNCE = 0.2  # seconds without a key
 FULL_TEXT = 1

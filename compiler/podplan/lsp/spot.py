@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
 
 from podplan.findings import Path, value_at
 from podplan.limits import BoundExceeded
@@ -13,6 +12,7 @@ from podplan.lsp.outline import Outline, outline
 from podplan.lsp.positions import Encoding, lines, ours
 from podplan.reading.documents import Item, items
 from podplan.source import Document, read
+from podplan.typing import Any, NamedTuple
 
 
 class Spot(NamedTuple):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path
 from podplan.lsp.documents import Open
 from podplan.lsp.positions import Encoding, lines, span
 from podplan.reading.documents import items
 from podplan.source import Document, read
+from podplan.typing import Any
 
 DEPTH = 4
 MOST = 2_000

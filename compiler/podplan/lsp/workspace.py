@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from podplan.check import Result, check_sources
 from podplan.findings import Finding
@@ -18,6 +17,7 @@ from podplan.reading.documents import Item, items
 from podplan.reading.files import NoSuchPath, OutsideRoot, root_of
 from podplan.requests import RequestError
 from podplan.source import Source
+from podplan.typing import NamedTuple
 
 
 class Asked(NamedTuple):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 from podplan.findings import Change, Path
 from podplan.fixing.edits import Refused
@@ -22,6 +21,7 @@ from podplan.reading.documents import items
 from podplan.schema.spelling import old_kind
 from podplan.source import Document, Source, read
 from podplan.source.tree import Tree
+from podplan.typing import Any, NamedTuple
 
 MAX_STEPS = 1_000  # of one file
 NEW_DIALECT = "launcher, worker → torchConfig, replicaSpecs"

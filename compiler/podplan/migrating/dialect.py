@@ -6,11 +6,11 @@ What each field is called in the other dialect: t9k-semantics §3.1.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from podplan.fixing.edits import Refused, written
 from podplan.formatting.rewriting import field, position, word
 from podplan.source.tree import Leaf, Tree
+from podplan.typing import Any
 
 CONFIG = {"procPerWorker": "procPerWorker", "command": "script", "torchArgs": "extraArgs"}
 LAUNCHER = ("image", "workingDir", "env", "resources")

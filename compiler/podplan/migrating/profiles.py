@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Change, Path
 from podplan.fixing.apply import applied
@@ -14,6 +13,7 @@ from podplan.formatting.rewriting import rewritten
 from podplan.migrating.spellings import without
 from podplan.schema.spelling import old_kind
 from podplan.source import Document, read
+from podplan.typing import Any
 
 Data = dict[str, Any]
 

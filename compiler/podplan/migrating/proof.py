@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import folded
@@ -12,6 +11,7 @@ from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.source import Source
+from podplan.typing import Any, NamedTuple
 
 # What tells the entries of a list apart where their order says little.
 _KEYS = ("name", "mountPath")

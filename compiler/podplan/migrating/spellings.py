@@ -6,7 +6,6 @@ Names and words change in place. A field that has moved takes its comments along
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from podplan.findings import Change, Edit, Path, value_at
 from podplan.fixing.edits import Refused, edits_for
@@ -15,6 +14,7 @@ from podplan.importing.repairing import is_free, target, words
 from podplan.schema.spelling import old_field, old_kind, old_places, old_value_places, word_places
 from podplan.source import Document
 from podplan.source.tree import Leaf, Tree
+from podplan.typing import Any, NamedTuple
 
 Data = dict[str, Any]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Problem
 from podplan.limits import (
@@ -21,6 +20,7 @@ from podplan.patterns import pattern
 from podplan.profile.merge import CLOSING, OPENING, Problems, kept
 from podplan.profile.values import ROOTS, Expression, Fault, TooMuch, as_text, nothing_at, settled, size
 from podplan.provenance import Cursor, at, computed
+from podplan.typing import Any, NamedTuple
 
 ESCAPED = "$" + OPENING
 _PATH = pattern(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from podplan.findings import Problem
 from podplan.limits import MAX_BASES, MAX_EXTENDS_DEPTH, beyond
 from podplan.profile.merge import OPENING, Problems, kept, merge
 from podplan.provenance import Cursor, Doc, at, copied, root, split, trace
+from podplan.typing import Any
 
 Load = Callable[[str, Doc], "Doc | Problem"]
 BASE_KINDS = ("JobProfileBase", "JobProfile")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, NoReturn
 
 from jinja2 import Undefined
 
 from podplan.limits import MAX_EXPRESSION_RESULT
 from podplan.profile.values import Fault, as_text, settled, size, too_long
+from podplan.typing import Any, NoReturn
 
 
 def is_number(value: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, NoReturn
 
 from podplan.bundled import read
 from podplan.findings import Problem
@@ -16,6 +15,7 @@ from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
 from podplan.provenance import Cursor, Doc, Flag, at, root, split
 from podplan.source.scalars import Scalar, resolve
+from podplan.typing import Any, NoReturn
 
 _STEPS = pattern(r"(?:[^.\\]|\\.)+")
 _NOT_SETTABLE = frozenset({"extends", "environments", "matrix", "values"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 from itertools import product
-from typing import Any, NamedTuple
 
 from podplan.findings import Problem
 from podplan.limits import MAX_INSTANCES, beyond
@@ -13,6 +12,7 @@ from podplan.nearest import meant_or_known
 from podplan.patterns import pattern
 from podplan.profile.merge import OPENING, Problems
 from podplan.provenance import Cursor, Doc, root
+from podplan.typing import Any, NamedTuple
 
 DEFAULT_INSTANCES = 8
 _LONGEST_VALUE = 40

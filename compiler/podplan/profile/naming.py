@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
 
 from podplan.findings import Problem
 from podplan.patterns import pattern
@@ -14,6 +13,7 @@ from podplan.profile.matrix import Instance
 from podplan.profile.merge import Problems
 from podplan.profile.values import Fault, as_text
 from podplan.provenance import Cursor, Marked, computed, root
+from podplan.typing import Any
 
 NONE, CONTENT_HASH = "none", "contentHash"
 _LABEL = pattern(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")

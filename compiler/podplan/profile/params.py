@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
 
 from podplan.findings import Problem
 from podplan.nearest import meant_or_known
 from podplan.profile.merge import OPENING, Problems
 from podplan.provenance import Cursor, Doc, root
+from podplan.typing import Any, NamedTuple, NoReturn
 
 # What a fragment may say. References are left out: a param is described where it stands.
 _PLAIN = frozenset(

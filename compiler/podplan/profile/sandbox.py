@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
 
 from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, Undefined, nodes
 from jinja2.environment import TemplateExpression
@@ -21,6 +20,7 @@ from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPR
 from podplan.nearest import meant_or_known
 from podplan.profile.filters import FILTERS, fail, is_number
 from podplan.profile.values import ROOTS, Expression, Fault, TooMuch, nothing_at, settled, size, too_long
+from podplan.typing import Any
 
 _ALLOWED = frozenset(
     {

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 
 from podplan.limits import MAX_EXPRESSION_RESULT, beyond
 from podplan.nearest import meant_or_known
+from podplan.typing import Any, NamedTuple
 
 ROOTS = ("params", "matrix", "environment", "metadata", "inventory")
 _KINDS: dict[type, str] = {

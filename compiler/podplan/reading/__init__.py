@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from podplan.findings import Problem, Severity
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
@@ -15,6 +14,7 @@ from podplan.reading.files import OutsideRoot, beside, expand, in_user_terms, me
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source, read
+from podplan.typing import NamedTuple
 
 
 class Unread(NamedTuple):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.provenance import Cursor, Doc, at, copied, root, split
 from podplan.source import Source
+from podplan.typing import Any, NamedTuple
 
 CR_GROUP = "batch.tensorstack.dev"
 PROFILE_GROUP = "podplan"

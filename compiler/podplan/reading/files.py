@@ -11,9 +11,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
-from typing import BinaryIO
 
 from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded, beyond
+from podplan.typing import BinaryIO
 
 SUFFIXES = (".yaml", ".yml")
 GOLDEN = ".golden"  # before the suffix of a file that holds what the file without it renders to

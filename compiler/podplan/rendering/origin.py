@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from itertools import pairwise
-from typing import NamedTuple
 
 from podplan.facts.gitops import TOOLS
 from podplan.findings import Problem
@@ -15,6 +14,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of
 from podplan.requests import RequestError
+from podplan.typing import NamedTuple
 
 RENDERED_FROM = "# podplan: rendered from "
 

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
 
 from podplan import bundled, facts
 from podplan.provenance import Fact
+from podplan.typing import Any, NamedTuple
 
 # Facts of one kind only, by the first word of their ids.
 OF_KIND = {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from podplan.calibration.differences import ABSENT
 from podplan.calibration.folding import Told
 from podplan.calibration.writing import toml
 from podplan.findings import pointer
+from podplan.typing import Any
 
 MAX_SHOWN = 200
 MAX_NAMES = 2

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
 
 from podplan import kubernetes, schema
 from podplan.nearest import meant_or_known
@@ -14,6 +13,7 @@ from podplan.provenance import Fact
 from podplan.report.becoming import Becoming, Part, becoming
 from podplan.report.style import BOLD, PLAIN, Style
 from podplan.schema.fields import at, bounds, choices, description, fields, types, words
+from podplan.typing import Any
 
 MAX_PARTS = 12
 MAX_STEPS = 40

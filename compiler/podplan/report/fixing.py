@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from podplan.findings import Edit, Fix
 from podplan.report.style import PLAIN, Style
 from podplan.report.visible import visible
+from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from podplan.repair import Repaired

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from podplan.check import Result
 from podplan.findings import Finding, Fix, Location, Severity, pointer
@@ -13,6 +12,7 @@ from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
 from podplan.report.visible import visible
 from podplan.source.places import LINE_BREAK
+from podplan.typing import NamedTuple
 
 MAX_VARIANTS_NAMED = 3
 MAX_CHANGED = 6  # lines of a fix

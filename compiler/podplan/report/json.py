@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from podplan.check import Result
 from podplan.findings import Finding, Fix, pointer
+from podplan.typing import Any
 
 FORMAT = 1
 _SURROGATE = re.compile("[\ud800-\udfff]")

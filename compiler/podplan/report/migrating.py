@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from podplan.report.visible import visible
+from podplan.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from podplan.migrating import Migrated

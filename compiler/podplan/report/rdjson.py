@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any
 
 from podplan.check import Result
 from podplan.findings import Edit, Finding, Location
 from podplan.reading.files import from_root
 from podplan.report.json import json_text
 from podplan.source.places import LINE_BREAK
+from podplan.typing import Any
 
 STRIDE = 1024  # characters
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from podplan.emit import emit_document
 from podplan.rules import Rule
+from podplan.typing import Any
 
 LEVELS = {
     "profile": "profiles",

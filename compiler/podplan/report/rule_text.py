@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.emit import emit_document
 from podplan.findings import Severity
@@ -14,6 +13,7 @@ from podplan.report.rule_page import looks_at
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.visible import visible
 from podplan.rules import Rule
+from podplan.typing import Any
 
 VERDICTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import quote
 
 from podplan import __version__
@@ -15,6 +14,7 @@ from podplan.report.fingerprint import fingerprints
 from podplan.report.json import json_text
 from podplan.report.rule_page import builtin_page, page
 from podplan.rules import RULES
+from podplan.typing import Any
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

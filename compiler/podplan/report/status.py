@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Sequence
-from typing import Any
 
 from podplan.emit import emit_document
 from podplan.findings import Path, pointer
@@ -15,6 +14,7 @@ from podplan.status.job import Decision
 from podplan.status.replicas import named
 from podplan.status.result import After, Result
 from podplan.status.written import status
+from podplan.typing import Any
 
 _WIDTH = 112
 _ORDER = ("Running", "Succeeded", "Failed", "Creating", "Pending", "Unknown", "Deleted")

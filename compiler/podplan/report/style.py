@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.findings import Severity
+from podplan.typing import NamedTuple
 
 MAX_WIDTH = 160  # where nobody says how wide: a line of a minified file is not shown whole
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from podplan.testing import Failure, Outcome, Tested
+from podplan.typing import Any
 
 
 def render_text(outcome: Outcome, coverage: bool) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from podplan.findings import pointer, value_at
 from podplan.groups import CONFIGURED
 from podplan.provenance import Doc, Origin, Path, Place, Step, trace
 from podplan.selecting import show
+from podplan.typing import Any
 
 MAX_SHOWN = 100
 MAX_SHOWN_FIRST = 1_000

@@ -13,11 +13,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Literal, NamedTuple
 
 from podplan.requests import RequestError
 from podplan.revisions.git import GitFailed, git
 from podplan.revisions.trees import tree
+from podplan.typing import Literal, NamedTuple
 
 __all__ = ["Change", "base_of", "changed", "commit_of", "present", "tree"]
 

@@ -11,10 +11,10 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import IO
 
 from podplan.limits import BoundExceeded
 from podplan.requests import RequestError
+from podplan.typing import IO
 
 MAX_GIT_SECONDS = 60  # for one call
 QUIET = (

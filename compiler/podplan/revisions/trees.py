@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, NamedTuple
 
 from podplan.limits import BoundExceeded
 from podplan.requests import RequestError
 from podplan.revisions.git import GitFailed, git
+from podplan.typing import IO, NamedTuple
 
 MAX_REVISION_FILES = 50_000
 MAX_REVISION_BYTES = 512 * 1024 * 1024  # in all of them

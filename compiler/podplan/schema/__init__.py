@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podplan import bundled, kubernetes
 from podplan.findings import Path, Problem, moved
 from podplan.kubernetes import metadata, schemas
 from podplan.nearest import did_you_mean, nearest
 from podplan.schema.files import KUBERNETES_OBJECT, any_dialect, file, list_of, self_contained
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator

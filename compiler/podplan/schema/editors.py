@@ -7,7 +7,8 @@ at one branch only, and an empty value decides for the wrong one (tried with yam
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+from podplan.typing import Any
 
 
 def with_choices(schema: Mapping[str, Any]) -> dict[str, Any]:

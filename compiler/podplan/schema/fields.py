@@ -6,7 +6,8 @@ Conditions are not decided: a field that any branch has is a field. The conditio
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+
+from podplan.typing import Any
 
 Schema = Mapping[str, Any]
 _COMBINING = ("allOf", "anyOf", "oneOf", "then", "else")

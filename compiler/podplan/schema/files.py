@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
 
 from podplan import bundled
+from podplan.typing import Any
 
 Schema = dict[str, Any]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
 
 from podplan.findings import Path
 from podplan.nearest import did_you_mean
+from podplan.typing import Any, NoReturn
 
 _ONE_BELOW = frozenset(
     {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.findings import Problem
+from podplan.typing import Any
 
 
 def image_problems(spec: dict[str, Any]) -> list[Problem]:

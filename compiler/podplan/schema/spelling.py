@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
 
 from podplan import bundled
+from podplan.typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
 

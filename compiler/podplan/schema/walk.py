@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+
+from podplan.typing import Any
 
 Schema = Mapping[str, Any]
 

@@ -8,7 +8,6 @@ failed and from the schema around it: ``properties`` for near names, ``descripti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from podplan.findings import Change, Path, Problem
 from podplan.kubernetes.names import shown
@@ -24,6 +23,7 @@ from podplan.kubernetes.structure import (
     unquoted,
 )
 from podplan.schema.spelling import old_field, old_value
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError

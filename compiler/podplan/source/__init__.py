@@ -11,7 +11,6 @@ import gc
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
-from typing import NamedTuple
 
 from yaml import YAMLError
 
@@ -23,6 +22,7 @@ from podplan.source.secrecy import holds_secret, unquoted
 from podplan.source.syntax import explain
 from podplan.source.tally import Tally
 from podplan.source.troubles import Trouble
+from podplan.typing import NamedTuple
 
 Path = tuple[str | int, ...]
 

@@ -8,7 +8,6 @@ How positions are kept: ``places``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 from yaml import cyaml
 from yaml.events import (
@@ -32,6 +31,7 @@ from podplan.source.properties import Properties, any_in
 from podplan.source.scalars import NUMBER_STARTS, WORDS
 from podplan.source.tally import Tally
 from podplan.source.troubles import Troubles, short
+from podplan.typing import Any, NamedTuple
 
 _KEY_STARTS = NUMBER_STARTS | {"<"}
 

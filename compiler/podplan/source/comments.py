@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
 
 from podplan.patterns import pattern
 from podplan.source import Document, Path
+from podplan.typing import Any, NamedTuple
 
 # A line that begins or ends a document.
 MARKER = pattern(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.source.places import HEAD, MAP_STRIDE, Merge
 from podplan.source.troubles import Troubles, short
+from podplan.typing import Any
 
 _MERGE_SOURCE = 'a merge key "<<" takes a mapping or a list of mappings; write the keys out instead'
 

@@ -10,9 +10,9 @@ block collection overshoot.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
 
 HEAD = 3  # the length of what stands before the entries in a list of places
 MAP_STRIDE = 5

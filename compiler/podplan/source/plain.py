@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.source import scalars
+from podplan.typing import Any
 
 _INFINITE = (float("inf"), float("-inf"))
 

@@ -5,14 +5,13 @@ And the closer look at a scalar that is odd: what deserves a fault or a hint.
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.patterns import pattern
 from podplan.source import scalars
 from podplan.source.places import Merge
 from podplan.source.plain import not_json
 from podplan.source.tally import Tally
 from podplan.source.troubles import Troubles
+from podplan.typing import Any
 
 # Where an anchor or a tag may stand; each begins with one character, which the search goes for first.
 _ANCHOR = pattern(r"&(?<![^\s\[{,:\ufeff]&)(?=[^\s&])")

@@ -6,9 +6,9 @@ Where such a file is broken, nobody can tell which part of it is secret, so no m
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 _KINDS = frozenset({"secret", "secretlist"})
 # For text that is not data: a kind with whatever properties, or what only Secrets have.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from yaml import YAMLError
 from yaml.reader import ReaderError
 
 from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
 
 # All that YAML allows in a stream, the other way round.
 _NOT_ALLOWED = pattern("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

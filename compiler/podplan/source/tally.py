@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded, beyond
+from podplan.typing import Any
 
 
 class Tally:

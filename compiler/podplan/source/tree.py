@@ -7,7 +7,6 @@ faults.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
 
 from yaml import cyaml
 from yaml.events import (
@@ -24,6 +23,7 @@ from yaml.events import (
 from podplan.patterns import pattern
 from podplan.source.comments import dash_before, scalar_extent
 from podplan.source.places import scalar_end
+from podplan.typing import Any, Literal, NamedTuple
 
 _PREFIX = pattern(r"(?:[&!]\S*(?:\s+|\Z))*")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from podplan.typing import Any, NamedTuple
 
 _LONGEST_SHOWN = 60
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from podplan import facts
 from podplan.findings import Path
 from podplan.provenance import Fact
 from podplan.status.job import Decision, Observed, at
 from podplan.status.replicas import Replica, named, plural
+from podplan.typing import NamedTuple
 
 POLICIES = {
     "None": facts.CLEAN_UP_NONE,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan import facts
 from podplan.provenance import Fact
 from podplan.status.job import Observed
 from podplan.status.outcome import Outcome, said
 from podplan.status.replicas import Replica
+from podplan.typing import NamedTuple
 
 NOT_ENDED = "NotFinished"
 NOTHING = "-"

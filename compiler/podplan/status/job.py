@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from podplan.findings import Path
 from podplan.groups import Options
 from podplan.kubernetes.shape import entries, mapping, number, text
 from podplan.provenance import Fact
 from podplan.status.replicas import Replica
 from podplan.status.table import TABLE, Kind
+from podplan.typing import Any, NamedTuple
 
 
 class Observed(NamedTuple):

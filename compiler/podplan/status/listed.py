@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
@@ -12,6 +11,7 @@ from podplan.source import Document
 from podplan.status.naming import Names, pod, unknown
 from podplan.status.replicas import ENDED, Container
 from podplan.status.told import Told, demand_phase, shown
+from podplan.typing import Any
 
 OWNER = "tensorstack.dev/owner-name"
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from podplan.nearest import meant_or_known
 from podplan.status.replicas import Replica
+from podplan.typing import NamedTuple
 
 _RANGE = re.compile(r"(.+-)\{([0-9]{1,9})\.\.([0-9]{1,9})\}")
 _NUMBERED = re.compile(r"(.+)-([0-9]{1,9})")

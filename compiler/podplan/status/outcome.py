@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan import facts
 from podplan.provenance import Fact
 from podplan.status.job import Decision, Observed
 from podplan.status.replicas import Replica
+from podplan.typing import NamedTuple
 
 
 class Outcome(NamedTuple):

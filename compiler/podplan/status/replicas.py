@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
 
 from podplan.groups import Group, at_index
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
+from podplan.typing import Any, NamedTuple
 
 # As status.tasks has them: the phases of a Pod, and two of the controller's own (t9k-semantics §1.5).
 PHASES = ("Creating", "Pending", "Running", "Succeeded", "Failed", "Unknown", "Deleted")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import NamedTuple
 
 from podplan import facts
 from podplan.findings import Path
@@ -12,6 +11,7 @@ from podplan.kubernetes.shape import mapping, number
 from podplan.provenance import Fact
 from podplan.status.job import Decision, Observed, at, restarted_before, specs
 from podplan.status.replicas import Replica, how_it_ended, named, plural
+from podplan.typing import NamedTuple
 
 POLICIES = {
     "Never": facts.RESTART_NEVER_AGAIN,

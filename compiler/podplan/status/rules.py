@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from podplan import facts
 from podplan.findings import Path
@@ -13,6 +12,7 @@ from podplan.provenance import Fact
 from podplan.status.job import Decision, Observed
 from podplan.status.outcome import Outcome, fails, succeeds, undecided
 from podplan.status.replicas import Replica, how_it_ended, named, plural
+from podplan.typing import Any
 
 Final = Mapping[str, bool]  # of each replica that has ended and stays so, by Pod: whether it completed
 Places = Mapping[tuple[str, int], Replica]  # replicas by type and rank

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from podplan.nearest import meant_or_known
 from podplan.requests import RequestError
@@ -11,6 +10,7 @@ from podplan.source import Document
 from podplan.status.naming import Names, meant, unknown
 from podplan.status.replicas import PHASES
 from podplan.status.told import Told, demand_phase, shown
+from podplan.typing import Any
 
 FIELDS = ("phase", "exitCode", "reason", "restarts")
 # What kubectl shows in place of a phase, and people copy.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan import facts
 from podplan.findings import Path
 from podplan.provenance import Fact
+from podplan.typing import NamedTuple
 
 
 class Kind(NamedTuple):

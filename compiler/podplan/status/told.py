@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from podplan.nearest import meant_or_known
 from podplan.requests import RequestError
 from podplan.status.replicas import Container
+from podplan.typing import Any, NamedTuple
 
 _MOST_SHOWN = 60
 

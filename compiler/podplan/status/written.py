@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.status.conditions import Condition
 from podplan.status.replicas import Container
 from podplan.status.result import After, Result
+from podplan.typing import Any
 
 
 def status(result: Result) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from errno import ENOENT
-from typing import Any
 
 from podplan import kubernetes
 from podplan.check import check_sources
@@ -19,6 +18,7 @@ from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source, read
 from podplan.testing import Failure, Outcome, Tested
+from podplan.typing import Any
 
 
 def run_examples(policies: Iterable[Policy], faults: Iterable[tuple[Doc, Problem]], version: str) -> Outcome:

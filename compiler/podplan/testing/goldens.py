@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import unified_diff
-from typing import NamedTuple
 
 from podplan.check import Result, summarised
 from podplan.findings import Severity
@@ -19,6 +18,7 @@ from podplan.rendering import rendered, stream
 from podplan.rendering.origin import RENDERED_FROM
 from podplan.source import Source, read
 from podplan.testing import Failure, Outcome, Tested
+from podplan.typing import NamedTuple
 
 MAX_DIFF_LINES = 20
 Write = Callable[[str, str], bool]  # path and text; whether the file is another now

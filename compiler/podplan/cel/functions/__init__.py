@@ -11,7 +11,8 @@ https://pkg.go.dev/k8s.io/apiserver/pkg/cel/library.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+
+from podplan.typing import Any, NamedTuple
 
 Tagged = dict[str, Any]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from podplan.cel.functions import Overload
+from podplan.typing import Any
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 

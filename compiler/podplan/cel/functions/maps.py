@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.cel.functions import Overload
+from podplan.typing import Any
 
 
 def _with_entry(entries: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:

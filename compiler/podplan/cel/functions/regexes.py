@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any
 
 from podplan.cel.functions import Overload
+from podplan.typing import Any
 
 _EXTENSIONS = "extensions: [{name: regex, version: latest}, {name: optional, version: latest}]"
 # An escape, a class, or a group that captures: RE2's extract wants a pattern without such groups.

@@ -6,10 +6,10 @@ What counts as a URL is what Go's url.ParseRequestURI takes: an absolute URI, or
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from podplan.cel.functions import Overload, Tagged, succeeds, tagged
+from podplan.typing import NamedTuple
 
 _TYPE = "URL"
 _PARTS = re.compile(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from podplan.cel.functions import Overload, Tagged, succeeds, tagged
+from podplan.typing import Any
 
 _TYPE = "Semver"
 _NUMBER = "(?:0|[1-9][0-9]*)"

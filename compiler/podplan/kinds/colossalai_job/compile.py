@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.findings import Problem
 from podplan.kinds._env import env
 from podplan.kinds._hardware import Node, node, process_count
@@ -13,6 +11,7 @@ from podplan.kinds._profile import Role, enumeration, fixed_roles, strings
 from podplan.kinds._run import Run, run
 from podplan.kinds._template import pod_template
 from podplan.provenance import Cursor, at, computed
+from podplan.typing import Any
 
 FIELDS = frozenset(("launcher", "processes", "restart", "retries", "cleanUp", "colossalai"))
 ROLE_FIELDS = frozenset(("restart", "retries"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.kinds._children import Tree, replacing
 from podplan.kinds._job import Job
@@ -11,6 +9,7 @@ from podplan.kinds._patterns import filled, naming
 from podplan.kinds._services import host
 from podplan.kinds.colossalai_job.training import Training
 from podplan.provenance import Cursor, Marked, at, computed
+from podplan.typing import Any
 
 
 def container(job: Job, training: Training, worker: Cursor, mounts: list[Marked]) -> Tree:

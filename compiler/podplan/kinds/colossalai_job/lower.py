@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.groups import Group, Options
 from podplan.kinds import _ssh
@@ -26,6 +24,7 @@ from podplan.kinds.colossalai_job import launcher_dialect, replica_dialect
 from podplan.kinds.colossalai_job.launcher import container as launcher_container
 from podplan.kinds.colossalai_job.training import Training
 from podplan.provenance import Cursor, Marked, Why, at
+from podplan.typing import Any
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.kinds._children import Tree
 from podplan.kinds._job import Role
 from podplan.provenance import Cursor
+from podplan.typing import NamedTuple
 
 
 class Training(NamedTuple):

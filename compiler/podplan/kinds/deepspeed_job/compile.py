@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._hardware import node, process_count
@@ -13,6 +11,7 @@ from podplan.kinds._profile import fixed_roles, strings
 from podplan.kinds._run import run
 from podplan.kinds._template import pod_template
 from podplan.provenance import Cursor, at
+from podplan.typing import Any
 
 FIELDS = frozenset(
     ("launcher", "processes", "elastic", "restart", "deadline", "retries", "cleanUp", "deepspeed")

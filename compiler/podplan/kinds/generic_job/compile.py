@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.findings import Problem
 from podplan.kinds._hardware import node
 from podplan.kinds._merge import present
@@ -13,6 +11,7 @@ from podplan.kinds._run import FORMS, as_command, run
 from podplan.kinds._template import pod_template
 from podplan.kinds._volumes import named_entries
 from podplan.provenance import Cursor, at
+from podplan.typing import Any
 
 FIELDS = frozenset(("restart", "retries", "cleanUp", "generic"))
 ROLE_FIELDS = frozenset(("restart", "retries"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan.kinds._decompile import (
     Fields,
     listed,
@@ -17,6 +15,7 @@ from podplan.kinds._decompile import (
 )
 from podplan.kinds._unrun import from_command
 from podplan.kinds._untemplate import template_fields
+from podplan.typing import Any
 
 
 def decompile(spec: Fields) -> Fields:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
 
 from podplan import facts
 from podplan.kinds._children import Tree, replacing
@@ -16,6 +15,7 @@ from podplan.kinds._job import Job, Role, by
 from podplan.kinds._pods import REPLICA_INDEX, replica_name
 from podplan.patterns import pattern
 from podplan.provenance import Cursor, Indexed, Marked, at, computed
+from podplan.typing import Any, NamedTuple
 
 VARIABLE = pattern(
     r"\$\$|\$\((?:(?P<type>type)|(?P<rank>rank)|replicas\[(?P<replicas>[^\[\]()]+)\]"

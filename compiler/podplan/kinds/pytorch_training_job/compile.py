@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.findings import Problem
 from podplan.kinds._hardware import Node, node, process_count
@@ -13,6 +11,7 @@ from podplan.kinds._profile import Role, open_roles, strings, text, with_first
 from podplan.kinds._run import FORMS, Run, as_command, minus_m, run, verbatim
 from podplan.kinds._template import pod_template
 from podplan.provenance import Cursor, Marked, at, computed
+from podplan.typing import Any
 
 FIELDS = frozenset(
     (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.groups import CONFIGURED, Group, Options, group
 from podplan.kinds._children import Tree, job_labels, metadata
@@ -29,6 +27,7 @@ from podplan.kinds.pytorch_training_job.rendezvous import (
     uses_torchrun,
 )
 from podplan.provenance import Cursor, at
+from podplan.typing import Any
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from podplan import facts
 from podplan.groups import CONFIGURED
 from podplan.kinds._job import Job, Role, name_of
@@ -11,6 +9,7 @@ from podplan.kinds._patterns import INDEX, WORD, filled
 from podplan.kinds._services import NAMING, host
 from podplan.kinds.pytorch_training_job.elastic import elastic
 from podplan.provenance import Cursor, Fact, Indexed, Marked, Why, at
+from podplan.typing import Any
 
 
 def uses_torchrun(job: Job) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 Check = Callable[[Subject, Mapping[str, Any]], Iterable[Hit]]
 

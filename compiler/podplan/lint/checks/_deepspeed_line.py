@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, text, texts
 from podplan.launchers import deepspeed
@@ -11,6 +9,7 @@ from podplan.launchers.find import find
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.subject import Job
+from podplan.typing import NamedTuple
 
 _CONFIG: Path = ("spec", "config")
 # How each form of config.run is passed on (t9k-semantics §6.4).

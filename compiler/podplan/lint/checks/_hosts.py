@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
@@ -11,6 +10,7 @@ from podplan.lint.checks._jobs import roles
 from podplan.lint.subject import Job
 from podplan.patterns import pattern
 from podplan.provenance import Indexed, Listing
+from podplan.typing import NamedTuple
 
 _SLOTS = pattern(r"\sslots=(\d+)")
 _NUMBERED = pattern(r".*?(\d{1,9})\Z")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -11,6 +10,7 @@ from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._resources import accelerators, containers
 from podplan.lint.subject import Job
 from podplan.provenance import Doc, trace
+from podplan.typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import Group, at_index
@@ -13,6 +12,7 @@ from podplan.launchers.words import Word
 from podplan.launchers.wrappers import python
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Job
+from podplan.typing import Any, NamedTuple
 
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
 from podplan.patterns import pattern
 from podplan.provenance import Doc, trace
+from podplan.typing import Any
 
 _OPENING = "${{"
 _READ = pattern(r"\bparams\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"]([^'\"]+)['\"]\s*\])?")

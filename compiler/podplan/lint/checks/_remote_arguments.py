@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import NamedTuple
 
 from podplan.lint.checks._remote_shell import Arrival, arrival
 from podplan.patterns import pattern
+from podplan.typing import NamedTuple
 
 Version = tuple[int, ...]
 

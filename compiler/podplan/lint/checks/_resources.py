@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes import quantities
 from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
 
 # Whole devices as device plugins name them, MIG slices and shared GPUs among them
 # (https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/).

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.findings import Path, value_at
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 # HF_TOKEN, WANDB_API_KEY, DB_PASSWORD; not PAD_TOKEN, MAX_TOKENS, SORT_KEY or AWS_ACCESS_KEY_ID.
 _NAME = pattern(

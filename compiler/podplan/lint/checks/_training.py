@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan import facts
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import Role, kind_of, roles
 from podplan.lint.subject import Job
+from podplan.typing import Any, NamedTuple
 
 TRAINING_CONTAINER = {
     "PyTorchTrainingJob": facts.PYTORCH_TRAINING_CONTAINER,

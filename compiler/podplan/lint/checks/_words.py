@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from re import Pattern
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import texts
+from podplan.typing import Any
 
 
 def options(container: Mapping[str, Any], pattern: Pattern[str]) -> Iterator[tuple[str, Path]]:

@@ -9,7 +9,6 @@ https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-pol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from podplan.cel.rules import Fault, Named, Rules, Validation, Verdict
 from podplan.cel.text import paths_in, variables_in
@@ -22,6 +21,7 @@ from podplan.lint.checks._secrets import starred
 from podplan.lint.policy import Policy, PolicyError
 from podplan.lint.selectors import is_selected
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
 
 _LONGEST_EXPRESSION_SHOWN = 100
 _WHICH_ONE = (

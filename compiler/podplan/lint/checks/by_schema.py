@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 from podplan.findings import value_at
 from podplan.lint.checks._secrets import STARS, starred
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 
 def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:

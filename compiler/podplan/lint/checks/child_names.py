@@ -6,7 +6,6 @@ Source: t9k-semantics §2.1: children are named after the job, a dash and five h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -14,6 +13,7 @@ from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._jobs import called, for_all, instance, namespace, written
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc, Indexed
+from podplan.typing import Any
 
 NAME: Path = ("metadata", "name")
 # What must fit into a DNS label of 63 characters, and what becomes of it where it does not.

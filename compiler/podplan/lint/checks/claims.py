@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -15,6 +14,7 @@ from podplan.lint.checks._words import options
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.provenance import Doc
+from podplan.typing import Any, NamedTuple
 
 FILESET = pattern(r"t9k://pvc/([^/]+)")
 HOSTNAME = "kubernetes.io/hostname"

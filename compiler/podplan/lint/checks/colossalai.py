@@ -6,7 +6,6 @@ Sources: t9k-semantics §3.2 and §3.3; lowering-anchors §2.5 and §4.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -14,6 +13,7 @@ from podplan.kubernetes.shape import entries, text
 from podplan.lint.checks._jobs import mode
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
 
 Container = tuple[Group, Path, Mapping[str, Any]]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan import facts
 from podplan.kubernetes.shape import entries, mapping, text
@@ -12,6 +11,7 @@ from podplan.lint.checks._resources import accelerators
 from podplan.lint.checks._training import Written, containers, env, preferred, training
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 _SIDECAR = pattern(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
 _PYTHON = pattern(r"(?:.*/)?python[0-9.]*")

@@ -6,7 +6,6 @@ Sources: t9k-semantics §6.2; lowering-anchors §2.2 and §4.2; deepspeed/launch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, text
@@ -18,6 +17,7 @@ from podplan.lint.checks._launches import counted
 from podplan.lint.checks._over_ssh import workers
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 # Options of otherArgs that the controller gives itself, with the field that says what they mean.
 _FIELDS = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -28,6 +27,7 @@ from podplan.lint.checks._jobs import (
 )
 from podplan.lint.checks._resources import effective, shown
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
 
 GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 ROLE_LABEL = "scheduler.tensorstack.dev/role"

@@ -6,13 +6,13 @@ Source: t9k-semantics §4.1 to §4.4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, number, text, texts
 from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 _RULES = ("successRules", "failureRules")
 # $$ is an escape; what has a blank is a command of a shell.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import node_groups_with, section
@@ -18,6 +17,7 @@ from podplan.lint.checks._resources import (
 from podplan.lint.checks._resources import place as place_of
 from podplan.lint.subject import Hit, Subject
 from podplan.nearest import did_you_mean, nearest
+from podplan.typing import Any
 
 NO_GPU = {"", "void", "none"}
 # Which variable narrows the devices of which resources.

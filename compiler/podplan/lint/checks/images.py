@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import shown_list
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 
 def image_not_allowed(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

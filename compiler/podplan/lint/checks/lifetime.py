@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, texts
@@ -27,6 +26,7 @@ from podplan.lint.checks._jobs import (
 )
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
+from podplan.typing import Any
 
 ELASTIC: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.

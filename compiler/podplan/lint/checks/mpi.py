@@ -6,13 +6,13 @@ Sources: lowering-anchors §2.6 and §4.2; https://docs.open-mpi.org/en/v5.0.x/l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.mpirun import Mpirun
 from podplan.lint.checks._launches import Launch, counted, launches
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 # Open MPI 5 starts processes by PRRTE, which has parameters of its own.
 _OLD = pattern(r"OMPI_MCA_(?:orte_\w+|plm_rsh_\w+)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.launchers import find
 from podplan.launchers.mpirun import Mpirun
@@ -11,6 +10,7 @@ from podplan.lint.checks._jobs import kind_of
 from podplan.lint.checks._ssh_names import handed_on_by_itself
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 # Options that only the mpirun of Open MPI has; that of MPICH and Intel MPI hands on every variable.
 _OF_OPEN_MPI = frozenset({"mca", "allow_run_as_root", "map_by", "bind_to", "oversubscribe", "prtemca"})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text, texts
@@ -14,6 +13,7 @@ from podplan.lint.checks._resources import resources
 from podplan.lint.checks._words import options, options_in
 from podplan.lint.subject import Hit, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 RDMA = pattern(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")
 EPHEMERAL = range(32768, 61000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.groups import Group
 from podplan.kubernetes import quantities
@@ -13,6 +12,7 @@ from podplan.lint.checks._jobs import gpu_place, gpus, replicas_of
 from podplan.lint.checks._resources import accelerators, containers, effective, place, resources, shown
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc, Path
+from podplan.typing import Any
 
 
 def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

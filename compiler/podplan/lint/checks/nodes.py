@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.kubernetes.shape import mapping
 from podplan.launchers.accelerate import Accelerate
@@ -18,6 +17,7 @@ from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Indexed
+from podplan.typing import Any, NamedTuple
 
 
 class Wanted(NamedTuple):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any
 
 from podplan.findings import Path, value_at
 from podplan.kubernetes.shape import entries, mapping
 from podplan.lint.checks._profile_files import documents, leaves
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc, Place, trace
+from podplan.typing import Any
 
 # What of the spec of a CR a field of the profile says; the longest beginning of a path counts.
 FIELDS: dict[Path, str] = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -16,6 +15,7 @@ from podplan.lint.checks import _hosts
 from podplan.lint.checks._jobs import mode
 from podplan.lint.subject import Hit, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 _HOST_VARIABLE = pattern(r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)")
 _OPTION = pattern(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")

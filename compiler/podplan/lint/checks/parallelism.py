@@ -6,7 +6,6 @@ Source: https://docs.nvidia.com/megatron-core/ (parallel_state.initialize_model_
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
@@ -15,6 +14,7 @@ from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import kind_of, mode, replicas_written
 from podplan.lint.checks._launches import launches
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 Size = tuple[str, Word]  # what is split, and the word that says into how many
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
 from podplan.lint.checks._profile_files import ALL, documents, own_file, params_read
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
+from podplan.typing import Any
 
 
 def unused_param(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

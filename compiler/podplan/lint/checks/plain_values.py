@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes import quantities
@@ -12,6 +11,7 @@ from podplan.lint.checks._resources import entries as resources
 from podplan.lint.checks._secrets import is_secret
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 LEAST = 2**20 * quantities.ONE  # no container lives on less than 1Mi
 _BYTES = ("memory", "ephemeral-storage")

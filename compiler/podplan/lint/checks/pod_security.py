@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.lint.pod_security import beyond_baseline
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 WITHOUT_IPC_LOCK = " and raise the limit of locked memory on the nodes instead (NET003)"
 

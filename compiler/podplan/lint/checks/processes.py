@@ -6,7 +6,6 @@ Sources: lowering-anchors §4.1, row 1; the launchers themselves.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path, value_at
 from podplan.groups import Group
@@ -22,6 +21,7 @@ from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches, one_process
 from podplan.lint.checks._resources import accelerators, entries, training
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any, NamedTuple
 
 
 class Count(NamedTuple):

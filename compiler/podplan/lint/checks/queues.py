@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes import quantities
@@ -23,6 +22,7 @@ from podplan.lint.checks._jobs import (
 from podplan.lint.checks._resources import effective, resources, shown
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc
+from podplan.typing import Any
 
 DURATION = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 

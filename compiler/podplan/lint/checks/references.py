@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -12,6 +11,7 @@ from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, sec
 from podplan.lint.checks._jobs import namespace, shown_list, written
 from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any, NamedTuple
 
 SECTIONS = {"Secret": "secrets", "ConfigMap": "configMaps"}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.launchers.find import Invocation
 from podplan.launchers.words import Fault
 from podplan.lint.checks._jobs import kind_of, mode
 from podplan.lint.checks._launches import launches
 from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
 
 
 def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -6,7 +6,6 @@ Sources: lowering-anchors §2.1 and §4.1, rows 3 and 4; https://docs.pytorch.or
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -20,6 +19,7 @@ from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
 from podplan.lint.checks._launches import Launch, counted, last, launches, same_on
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc
+from podplan.typing import Any, NamedTuple
 
 # The variables by which scripts themselves find rank 0.
 _MASTER = "MASTER_ADDR"

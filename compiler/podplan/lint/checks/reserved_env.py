@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text
@@ -12,6 +11,7 @@ from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.provenance import Indexed, Path, trace
+from podplan.typing import Any
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
 _BY_LAUNCHER = {

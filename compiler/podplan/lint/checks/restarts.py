@@ -6,12 +6,12 @@ Sources: t9k-semantics §1.3 and §1.4; lowering-anchors §4.1, row 18.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
 from podplan.lint.checks._jobs import kind_of, mode, pods, roles, spec_of, written
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
 
 INSTEAD = {
     "ColossalAIJob": "leave it out: a ColossalAIJob restarts no Pod",

@@ -7,7 +7,6 @@ emptyDir counts as memory of the Pod (https://kubernetes.io/docs/concepts/storag
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -22,6 +21,7 @@ from podplan.lint.checks._resources import entries as resource_entries
 from podplan.lint.checks._words import options_in
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
 
 SHM = "/dev/shm"
 LOADERS = pattern(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
@@ -26,6 +25,7 @@ from podplan.lint.checks._secrets import names_a_secret
 from podplan.lint.checks._training import Written, role_called, training
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
 
 _LONGEST_SHOWN = 60
 # What somebody writes who wants it to be replaced.

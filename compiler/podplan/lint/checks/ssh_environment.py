@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.launchers.kubelet import environment
@@ -16,6 +15,7 @@ from podplan.lint.checks._training import env, role_called, training
 from podplan.lint.checks.reserved_env import set_by_launcher
 from podplan.lint.subject import Hit, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 # What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
 _EXPORTED_BY_DEEPSPEED = pattern(r"MLFLOW|NCCL|PYTHON|MV2|UCX")

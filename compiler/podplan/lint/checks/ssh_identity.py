@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -12,6 +11,7 @@ from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode, namespace
 from podplan.lint.selection import enforced
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
+from podplan.typing import Any
 
 KEYS = "ssh-keys"  # the volume of the keys in the lowered Pods
 

@@ -6,7 +6,6 @@ Source: t9k-semantics §5.3.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, texts
@@ -15,6 +14,7 @@ from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import counted, mode, pods, replicas_written, spec_of
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
 
 # What the controller says where a field of torchrunConfig is set; it always says nnodes and rdzv_endpoint.
 _FIELDS = {"rdzv_backend": "rdzvBackend", "nproc_per_node": "procPerNode", "max_restarts": "maxRestarts"}

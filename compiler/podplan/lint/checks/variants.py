@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.kubernetes.shape import mapping
 from podplan.lint.checks._profile_files import ALL, documents, leaves, own_file, params_read
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc, trace
+from podplan.typing import Any
 
 # What a base may give besides values: where it has one of these, it is not judged by its values alone.
 _OF_THE_WHOLE = ("environments", "matrix", "naming")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -18,6 +17,7 @@ from podplan.lint.checks._jobs import counted, mode, spec_of
 from podplan.lint.checks._launches import launches
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.typing import Any
 
 _LOOP = pattern(
     r"\b(?:until|while\s+!)\s+(?P<asks>[^;\n]{1,500})[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import kind_of, mode, roles, shown_list, spec_of
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.nearest import did_you_mean
+from podplan.typing import Any
 
 Found = tuple[Path, str]
 

@@ -7,10 +7,10 @@ Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 from podplan.lint.pod_security import baseline, restricted
 from podplan.lint.pod_security.pod import Violation
+from podplan.typing import Any, NamedTuple
 
 
 class Control(NamedTuple):

@@ -7,7 +7,6 @@ https://kubernetes.io/docs/concepts/security/pod-security-standards/#baseline
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.lint.pod_security.pod import (
     Violation,
@@ -21,6 +20,7 @@ from podplan.lint.pod_security.pod import (
     spec,
     texts,
 )
+from podplan.typing import Any
 
 HOST_NAMESPACES = {
     "hostNetwork": "network",

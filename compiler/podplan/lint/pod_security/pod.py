@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from podplan.findings import Path
+from podplan.typing import Any, NamedTuple
 
 Violation = tuple[Path, str]
 

@@ -7,7 +7,6 @@ https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from podplan.lint.pod_security.baseline import added_capabilities, forbidden_profiles, unmasked_proc
 from podplan.lint.pod_security.pod import (
@@ -23,6 +22,7 @@ from podplan.lint.pod_security.pod import (
     spec,
     texts,
 )
+from podplan.typing import Any
 
 # "image" is allowed at every version since Kubernetes 1.33, which changed the rule for the older ones too.
 VOLUME_TYPES = (
