@@ -15,6 +15,7 @@ PACKAGE = Path(podplan.__path__[0])
 
 # From the ground up; what stands in one line may not import one another.
 FLOORS = [
+    {"typing"},
     {"patterns"},
     {"limits", "nearest", "requests"},
     {"source"},
