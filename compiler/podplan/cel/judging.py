@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from podplan.cel.rules import Fault, Rules, Verdict, verdict_from
 from podplan.cel.values import bounded
-from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MEMORY, MAX_CEL_SECONDS, BoundExceeded, beyond
+from podplan.limits import MAX_CEL_LENGTH, MAX_CEL_MEMORY, MAX_CEL_SECONDS, VARIABLE, BoundExceeded, beyond
 from podplan.requests import RequestError
 from podplan.typing import Any, NamedTuple
 
@@ -88,11 +88,10 @@ def _answer(worker: _Worker, request: str) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(line)
         return answer
     _stop()
-    message = (
-        f"the CEL expressions of a policy took more than {MAX_CEL_SECONDS} seconds or "
-        f"{MAX_CEL_MEMORY // 2**20} MiB on one document; make them do less"
+    raise BoundExceeded(
+        f"the CEL expressions of a policy took more than {MAX_CEL_SECONDS} seconds (the limit cel-seconds) or "
+        f"{MAX_CEL_MEMORY} bytes (cel-bytes) on one document; make them do less, or set others in {VARIABLE}"
     )
-    raise BoundExceeded(beyond("cel-seconds", message))
 
 
 def _worker() -> _Worker:

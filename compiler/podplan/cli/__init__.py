@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -88,9 +90,9 @@ def main() -> NoReturn:
     if REFUSED:
         _say(REFUSED)
         sys.exit(WRONG_REQUEST)
-    _start_the_clock()
     try:
-        code = podplan.main(standalone_mode=False)
+        with _in_time():
+            code = podplan.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
@@ -126,8 +128,9 @@ def main() -> NoReturn:
         sys.exit(INTERNAL)
 
 
-def _start_the_clock() -> None:
-    """Let the system interrupt a run that takes longer than the limit; it says which, and exits with 4."""
+@contextmanager
+def _in_time() -> Iterator[None]:
+    """Lets the system interrupt what takes longer than the limit, with OutOfTime."""
     import signal
 
     from podplan.limits import MAX_SECONDS, OutOfTime, beyond
@@ -135,11 +138,16 @@ def _start_the_clock() -> None:
     def stop(*_: object) -> NoReturn:
         raise OutOfTime(beyond("seconds", "this takes too long, and is given up"))
 
-    if hasattr(signal, "SIGALRM") and sys.argv[1:2] != [
-        "lsp"
-    ]:  # a language server runs for as long as its editor
+    # A language server runs for as long as its editor; Windows has no such signal.
+    bounded = hasattr(signal, "SIGALRM") and sys.argv[1:2] != ["lsp"]
+    if bounded:
         signal.signal(signal.SIGALRM, stop)
         signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
+    try:
+        yield
+    finally:
+        if bounded:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _called(error: click.ClickException) -> str:

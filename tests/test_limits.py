@@ -1,0 +1,156 @@
+"""Every limit is reached by some input, ends in exit 4 with a sentence, and stands in docs/limits.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from contextlib import chdir
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS
+from tests.command import INVENTORY, JOB, PROFILE, podplan
+from tests.golden import podplan as here
+
+DOCS = Path(__file__).parent.parent / "docs"
+CEL_POLICY = """\
+id: ORG001
+name: few-replicas
+severity: error
+basis: documented
+summary: A job is small.
+why: The cluster is small.
+scope: {level: cr}
+message: the job is too big
+cel: {validations: [{expression: EXPRESSION}]}
+examples:
+- {name: none, verdict: bad, object: {apiVersion: v1, kind: Pod}}
+"""
+OWN = 'policies = ["policies"]\n'
+
+
+class Case(NamedTuple):
+    """Files, and a command that reaches a limit once it is set to ``value``."""
+
+    value: int
+    files: dict[str, str]
+    command: tuple[str, ...] = ("check", ".")
+
+
+def profile(more: str) -> dict[str, str]:
+    return {"job.yaml": PROFILE + more}
+
+
+def cel(expression: str) -> dict[str, str]:
+    text = CEL_POLICY.replace("EXPRESSION", expression)
+    return {"job.yaml": JOB, "podplan.toml": OWN, "policies/ORG001.yaml": text}
+
+
+def base(name: str, spec: str) -> str:
+    return f"apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
+
+
+BASES = {
+    "a.yaml": base("a", "extends: [b.yaml]"),
+    "b.yaml": base("b", "extends: [c.yaml]"),
+    "c.yaml": base("c", "replicas: 1"),
+    **profile("  extends: [a.yaml]\n"),
+}
+WITH_MAP = "envFrom: [{configMapRef: {name: a}}]\n          "
+MATRIX = "  matrix: {axes: {lr: [1, 2, 3]}}\n  params: {lr: {type: integer, default: 1}}\n"
+
+CASES = {
+    "file-bytes": Case(100, {"job.yaml": JOB}),
+    "documents": Case(2, {"job.yaml": "---\n".join([JOB, "a: 1\n", "b: 1\n"])}),
+    "aliases": Case(2, {"job.yaml": JOB + "x: [&a 1, *a, *a, *a]\n"}),
+    "expanded-nodes": Case(8, {"job.yaml": JOB + "x: [&a [1, 2, 3, 4, 5], *a, *a]\n"}),
+    "suppressions": Case(1, {"job.yaml": "# podplan: ignore[NET001] a\n# podplan: ignore[NET002] b\n" + JOB}),
+    "objects": Case(1, {"a.yaml": JOB, "b.yaml": JOB}),
+    "replicas": Case(2, {"job.yaml": JOB}, ("lower", "job.yaml")),
+    "bases": Case(2, BASES),
+    "extends-depth": Case(1, BASES),
+    "instances": Case(2, profile(MATRIX)),
+    "instance-nodes": Case(3, profile(MATRIX + '  workingDir: "/${{ params.lr }}"\n')),
+    "expression-length": Case(10, profile('  workingDir: "/${{ metadata.name ~ metadata.name }}"\n')),
+    "expression-depth": Case(2, profile('  workingDir: "/${{ 1 + 2 + 3 + 4 }}"\n')),
+    "expression-result": Case(3, profile('  workingDir: "${{ metadata.name + metadata.name }}"\n')),
+    "expression-results": Case(3, profile('  workingDir: "${{ metadata.name }}"\n')),
+    "expressions": Case(1, profile('  workingDir: "/${{ 1 + 1 }}/${{ 2 + 2 }}"\n')),
+    "cel-length": Case(10, cel("object.spec.replicaSpecs.size() > 0")),
+    "cel-nodes": Case(5, cel("object.spec.replicaSpecs.size() > 0")),
+    "cel-text": Case(5, cel("object.spec.replicaSpecs.size() > 0")),
+    "cel-bytes": Case(1, cel("object.spec.replicaSpecs.size() > 0")),
+    "drawn": Case(1, {"job.yaml": JOB.replace("image:", WITH_MAP + "image:")}, ("graph", "job.yaml")),
+}
+
+
+def laid_out(folder: Path, files: dict[str, str]) -> Path:
+    (folder / ".git").mkdir()
+    for name, text in {"inventory.yaml": INVENTORY, **files}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_there_is_a_case_for_every_limit() -> None:
+    assert {*CASES, "seconds", "cel-seconds"} == set(LIMITS)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    folder = laid_out(tmp_path, case.files)
+    with chdir(folder):
+        assert here(*case.command).code in (0, 1)
+    run = podplan(*case.command, cwd=folder, env={"PODPLAN_LIMITS": f"{name}={case.value}"})
+    said = " ".join((run.out + run.err).split())
+    assert run.code == 4, said
+    assert name in said
+    assert "PODPLAN_LIMITS" in said
+    assert "; " in said
+
+
+def test_a_run_that_takes_too_long_is_given_up() -> None:
+    command = [sys.executable, "-m", "podplan", "check", "-"]
+    environment = {**os.environ, "PODPLAN_LIMITS": "seconds=1"}
+    reads = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    assert reads.wait(30) == 4  # nobody writes to it, and nobody closes it
+    assert reads.stdin is not None
+    assert reads.stderr is not None
+    said = reads.stderr.read().decode()
+    reads.stdin.close()
+    assert "the limit seconds is 1; PODPLAN_LIMITS=seconds=N sets another" in said
+
+
+@pytest.mark.parametrize(
+    "text", ["objcts=1", "objects", "objects=", "objects=0", "objects=-1", "objects=1e3", "=1"]
+)
+def test_a_limit_that_is_misspelt_is_a_wrong_request(text: str, folder: Path) -> None:
+    run = podplan("check", "job.yaml", cwd=folder, env={"PODPLAN_LIMITS": text})
+    assert run.code == 2
+    assert run.err.startswith("podplan: PODPLAN_LIMITS: ")
+
+
+def test_several_limits_are_set_at_once(folder: Path) -> None:
+    run = podplan("lower", "job.yaml", cwd=folder, env={"PODPLAN_LIMITS": "objects=9, replicas=2,"})
+    assert (run.code, run.out) == (4, "")
+    assert "the limit replicas is 2" in run.err
+
+
+def test_no_file_in_the_repository_sets_a_limit(folder: Path) -> None:
+    (folder / "podplan.toml").write_text("limits = {objects = 1}\n")
+    run = podplan("check", ".", cwd=folder)
+    assert run.code == 2
+    assert 'unknown key "limits"' in run.err or '"limits"' in run.err
+
+
+def test_the_page_has_every_limit() -> None:
+    text = (DOCS / "limits.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([\d,]+) \|", text, re.MULTILINE))
+    assert {name: int(value.replace(",", "")) for name, value in rows.items()} == LIMITS
+    assert f"{MAX_DEPTH} levels" in text
+    assert f"{MAX_FAULTS:,} faults" in text
