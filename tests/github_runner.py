@@ -1,7 +1,7 @@
 """A runner of GitHub Actions for composite actions and for steps with `run`, as far as our own need one.
 
 It does what actions/runner does (gitops-integrations §5.2, §5.4; https://github.com/actions/runner): a clean
-environment without INPUT_ variables, files for outputs and the summary anew for each step, bash as it is started,
+environment without INPUT_ variables, files for outputs and the summary anew for each step, the flags of bash,
 workflow commands in the log with their escapes and limits. What it does not know it refuses: `uses`, other
 expressions than those below, and any expression in `run`, which is how injections come about.
 """
@@ -84,8 +84,10 @@ class Machine(NamedTuple):
     timeout: float = 120
 
 
-def run_action(action: Path, inputs: Mapping[str, str], machine: Machine) -> Ran:
-    """The composite action in the folder ``action``. Raises Refused."""
+def run_action(
+    action: Path, inputs: Mapping[str, str], machine: Machine, leave_out: Sequence[str] = ()
+) -> Ran:
+    """The composite action in the folder ``action``, but for the steps to ``leave_out``. Raises Refused."""
     manifest = yaml.safe_load((action / "action.yml").read_text())
     if manifest["runs"]["using"] != "composite":
         raise Refused(f"using: {manifest['runs']['using']}")
@@ -99,7 +101,8 @@ def run_action(action: Path, inputs: Mapping[str, str], machine: Machine) -> Ran
         contexts={**machine.contexts, **contexts},
         environ={**machine.environ, "GITHUB_ACTION_PATH": str(action)},
     )
-    steps, contexts = run_steps(manifest["runs"]["steps"], here)
+    wanted = [step for step in manifest["runs"]["steps"] if step.get("name") not in leave_out]
+    steps, contexts = run_steps(wanted, here)
     outputs = {
         name: evaluated(about["value"], {**here.contexts, **contexts})
         for name, about in manifest.get("outputs", {}).items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.requests import RequestError
-from podplan.revisions import EXACT, commit_of
+from podplan.revisions import EXACT, base_of, commit_of
 from podplan.typing import NamedTuple
 
 # A pull request is checked out as the merge that it would be; its first parent is the branch it goes into.
@@ -20,8 +20,12 @@ class Base(NamedTuple):
 
 
 def base(asked: str, root: str, environ: Mapping[str, str]) -> Base:
-    """What a step compares with: what it asks for, else for a pull request what that would be merged into."""
+    """What a step compares with: what it asks for, else for a pull request what that would be merged into.
+
+    Raises RequestError where what it asks for cannot be had.
+    """
     if asked:
+        base_of(root, asked)
         return Base(asked)
     if environ.get("GITHUB_EVENT_NAME") != "pull_request":
         return Base("")

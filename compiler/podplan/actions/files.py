@@ -38,9 +38,11 @@ def fitting(summary: str) -> str:
 
 
 def demand_inside(name: str, path: str, environ: Mapping[str, str]) -> None:
-    """Raises RequestError where a file to write would not be in the workspace, nor in the runner's temporary
-    folder: a link in the checkout may lead anywhere."""
-    folder = os.path.realpath(os.path.dirname(path) or os.curdir)
+    """Raises RequestError where a file or folder to write would be neither in the workspace nor among the
+    runner's temporary files: a link in the checkout may lead anywhere. A link in the place of the file itself
+    is replaced.
+    """
+    folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
     homes = [environ.get("GITHUB_WORKSPACE") or os.curdir, environ.get("RUNNER_TEMP") or os.curdir]
     for home in map(os.path.realpath, homes):
         if os.path.commonpath((folder, home)) == home:

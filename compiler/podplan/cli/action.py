@@ -18,7 +18,7 @@ from podplan.cli import check, render
 from podplan.cli.exits import INTERNAL, NOTHING, WRONG_REQUEST
 from podplan.cli.output import reason, replace_file, write
 from podplan.cli.reporting import rendered
-from podplan.limits import BoundExceeded
+from podplan.limits import BoundExceeded, OutOfTime
 from podplan.reading.files import NoSuchPath, OutsideRoot, root_of
 from podplan.report import concise, github
 from podplan.report.workflow import annotation, log_line
@@ -27,6 +27,7 @@ from podplan.requests import RequestError
 CODES = {
     NoSuchPath: NOTHING,
     BoundExceeded: INTERNAL,
+    OutOfTime: INTERNAL,
     RequestError: WRONG_REQUEST,
     OutsideRoot: WRONG_REQUEST,
 }
@@ -42,7 +43,7 @@ def command() -> int:
     try:
         with redirect_stderr(log):  # text of files may be in it, and a line of it could be a command
             code = _run(inputs(os.environ), os.environ)
-    except Exception as error:
+    except (Exception, OutOfTime) as error:
         code, said = _ending(error)
         write(annotation("error", said, title="podplan") + "\n")
     _log(log)
@@ -111,7 +112,7 @@ def _log(printed: io.TextIOWrapper) -> None:
     write("".join(f"{log_line(line)}\n" for line in text.split("\n") if line))
 
 
-def _ending(error: Exception) -> tuple[int, str]:
+def _ending(error: BaseException) -> tuple[int, str]:
     """The exit code for an error, and the sentence that tells of it."""
     if type(error) in CODES:
         return CODES[type(error)], str(error)

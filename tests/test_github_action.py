@@ -1,0 +1,295 @@
+"""action.yml from end to end, in a runner of our own: what it shows, and what strangers cannot make it do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command import BAD_JOB, ENVIRONMENTS, JOB
+from tests.github_action import ROOT, machine, plant, run
+from tests.github_runner import Command, Machine, Ran, Refused, parsed, run_action, run_steps, shown
+
+EVIL = "::error file=/etc/passwd::pwned ##[set-output name=findings]0 ::stop-commands::x"
+
+
+@pytest.fixture(scope="session")
+def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
+    """The action as a whole, in a checkout that plants modules wherever python and pip may look for them."""
+    folder = tmp_path_factory.mktemp("first")
+    workspace = folder / "work space"
+    (workspace / ".git").mkdir(parents=True)
+    (workspace / "job.yaml").write_text(JOB)
+    plant(workspace, folder / "owned")
+    job = machine(workspace, folder / "temp", PYTHONPATH=".:" + str(workspace))
+    return run_action(ROOT, {"paths": "job.yaml"}, job), folder
+
+
+@pytest.fixture(scope="session")
+def installed(first: tuple[Ran, Path]) -> Path:
+    return first[1] / "temp" / "podplan"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "job.yaml").write_text(JOB)
+    return folder
+
+
+def test_it_installs_itself_and_nothing_that_the_checkout_plants_is_run(first: tuple[Ran, Path]) -> None:
+    ran, folder = first
+    assert ran.success, ran.log
+    assert not (folder / "owned").exists(), (folder / "owned").read_text()
+    assert ran.outputs["findings"] == "0"
+    assert ran.warnings == ()
+    assert "no findings in 1 file" in ran.log
+    assert "✅" in ran.summary
+
+
+def test_planted_modules_would_be_run_without_isolation(first: tuple[Ran, Path], tmp_path: Path) -> None:
+    """The plants do grow: the test above can fail."""
+    workspace = first[1] / "work space"
+    step = {"run": "python3 -m pip --version"}
+    owned = tmp_path / "owned"
+    plant(workspace, owned)
+    run_steps([step], machine(workspace, tmp_path / "temp"))
+    assert "pip.py" in owned.read_text()
+    plant(workspace, first[1] / "owned")
+
+
+def test_findings_are_shown_at_their_lines_and_told_in_outputs(workspace: Path, installed: Path) -> None:
+    (workspace / "bad, worse.yaml").write_text(BAD_JOB)
+    ran = run(workspace, installed, {"paths": "bad, worse.yaml", "sarif-file": "out/podplan.sarif"})
+    assert not ran.success
+    assert ran.steps[-1].code == 1
+    [error, *_] = ran.of("error")
+    assert error.properties["file"] == "bad, worse.yaml"
+    assert error.properties["line"] == "8"
+    assert 'unknown field "replica"; did you mean "replicas"?' in error.data
+    counts = {name: int(ran.outputs[name]) for name in ("findings", "errors", "warnings", "infos")}
+    assert counts["errors"] == len(ran.of("error"))
+    assert counts["findings"] == sum(counts.values()) - counts["findings"]
+    assert ran.outputs["sarif-file"] == "out/podplan.sarif"
+    report = json.loads((workspace / "out/podplan.sarif").read_text())
+    assert len(report["runs"][0]["results"]) == counts["findings"]
+    assert "did you mean" in ran.summary
+
+
+def test_fail_on_decides_and_nothing_else(workspace: Path, installed: Path) -> None:
+    (workspace / "job.yaml").write_text(BAD_JOB)
+    assert run(workspace, installed, {"fail-on": "never"}).success
+    assert not run(workspace, installed, {"fail-on": "error", "summary": "false"}).success
+
+
+def test_a_file_that_is_broken_is_a_finding(workspace: Path, installed: Path) -> None:
+    (workspace / "job.yaml").write_text(JOB.replace("  successRules:", "  successRules: [\n  - :"))
+    ran = run(workspace, installed, {})
+    assert ran.steps[-1].code == 1
+    assert ran.of("error")[0].properties["title"].startswith("YAML")
+
+
+def test_only_the_most_important_have_room_and_the_rest_is_counted(workspace: Path, installed: Path) -> None:
+    """Fifteen errors where GitHub shows ten, and infos before them in the files."""
+    for number in range(15):
+        job = JOB.replace("name: count", f"name: c{number}").replace("replicas: 3", "replicas: many")
+        (workspace / f"job-{number:02}.yaml").write_text(job)
+    ran = run(workspace, installed, {"fail-on": "never"})
+    assert ran.outputs["errors"] == "15"
+    assert len(ran.of("error")) == 10
+    sent = [one for step in ran.steps for one in step.commands if one.name in ("error", "warning", "notice")]
+    assert tuple(sent) == ran.annotations  # GitHub drops none of them
+    left_out = int(ran.outputs["findings"]) - len(ran.annotations) + 1
+    assert ran.annotations[-1].data.startswith(f"{left_out} more findings have no room here")
+    assert ran.log.count("job-14.yaml:8:15: error") == 1  # the log has them all
+
+
+def test_no_text_of_a_file_is_a_command_wherever_it_stands(workspace: Path, installed: Path) -> None:
+    evil = JOB.replace("replicas: 3", f'replicas: "{EVIL}"').replace("name: count", f'name: "  {EVIL}"')
+    (workspace / "evil.yaml").write_text(evil.replace("cleanUpPolicy", f'"{EVIL}"'))
+    name = "::warning file=a,line=1::##[error] `x`.yaml".replace("/", "")
+    (workspace / name).write_text(evil)
+    (workspace / "broken.yaml").write_text(f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: '{EVIL}\n")
+    (workspace / "podplan.toml").write_text(f"'\\n{EVIL}' = 1\n".replace("\\n", ""))
+    ran = run(workspace, installed, {"comment-file": "comment.txt"})
+    assert ran.steps[-1].code == 2  # the configuration is wrong, and says so
+    (workspace / "podplan.toml").unlink()
+    refused = ran
+    for ran in (refused, run(workspace, installed, {"comment-file": "comment.txt"})):
+        names = {one.name for step in ran.steps for one in step.commands}
+        assert names <= {"error", "warning", "notice", "group", "endgroup"}
+        assert not [one for one in ran.annotations if one.properties.get("file") == "/etc/passwd"]
+        assert not [one for one in ran.annotations if one.data.startswith("pwned")]
+        assert "##[" not in ran.log
+    assert ran.steps[-1].code == 1
+    assert ran.of("error")
+    assert int(ran.outputs["findings"]) > 0
+
+
+@pytest.mark.parametrize(
+    ("paths", "code"),
+    [
+        ("$(touch OWNED)", 3),
+        ("`touch OWNED`", 3),
+        ("; touch OWNED #", 3),
+        ("'\n$(touch OWNED)\n'", 3),
+        ("--exit-zero", 3),
+        ("--output=json=OWNED", 3),
+        ("-", 2),
+        ("job.yaml\n--fix", 3),
+        ("/dev/fd/0", 0),
+        ("nothing/here", 3),
+        ("\n\n  job.yaml \r\n", 0),
+    ],
+)
+def test_paths_are_paths_and_nothing_else(workspace: Path, installed: Path, paths: str, code: int) -> None:
+    ran = run(workspace, installed, {"paths": paths})
+    assert ran.steps[-1].code == code, ran.log
+    assert sorted(path.name for path in workspace.iterdir()) == [".git", "job.yaml"]
+    assert [one.properties for one in ran.of("error")] == ([{"title": "podplan"}] if code else [])
+
+
+def test_a_file_that_is_named_like_an_option_is_checked(workspace: Path, installed: Path) -> None:
+    (workspace / "--exit-zero").mkdir()
+    (workspace / "--exit-zero" / "-e.yaml").write_text(BAD_JOB)
+    ran = run(workspace, installed, {"paths": "--exit-zero"})
+    assert ran.steps[-1].code == 1
+    assert ran.of("error")[0].properties["file"] == "--exit-zero/-e.yaml"
+
+
+def test_nothing_is_read_and_nothing_written_through_a_link_out_of_the_tree(
+    workspace: Path, installed: Path
+) -> None:
+    outside = workspace.parent / "outside"
+    outside.mkdir()
+    (outside / "secret.yaml").write_text(BAD_JOB.replace("count", "hunter2"))
+    (workspace / "link.yaml").symlink_to(outside / "secret.yaml")
+    (workspace / "out").symlink_to(outside)
+    ran = run(workspace, installed, {})
+    assert "hunter2" not in ran.log + ran.summary
+    for name in ("sarif-file", "comment-file"):
+        ran = run(workspace, installed, {name: "out/secret.yaml"})
+        assert ran.steps[-1].code == 2
+        assert "would not be in the workspace" in ran.of("error")[0].data
+    ran = run(workspace, installed, {"command": "render", "output-dir": "out"})
+    assert ran.steps[-1].code == 2
+    assert "hunter2" in (outside / "secret.yaml").read_text()
+    assert len(list(outside.iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"command": "chek"}, 'command: there is no "chek"; did you mean "check"?'),
+        ({"fail-on": "note"}, "fail-on: "),
+        ({"summary": "yes"}, "summary: "),
+        ({"command": "render"}, "command render wants output-dir"),
+        ({"base": "main"}, "is not a git repository"),
+        ({"environment": "nowhere", "paths": "many.yaml"}, "nowhere"),
+    ],
+)
+def test_a_wrong_input_is_one_sentence(
+    workspace: Path, installed: Path, inputs: dict[str, str], said: str
+) -> None:
+    (workspace / "many.yaml").write_text(ENVIRONMENTS)
+    ran = run(workspace, installed, inputs)
+    assert ran.steps[-1].code == 2, ran.log
+    [error] = ran.of("error")
+    assert said in error.data
+    assert ran.outputs["findings"] == ""
+
+
+def test_an_input_that_is_not_there_is_warned_of(workspace: Path, installed: Path) -> None:
+    assert run(workspace, installed, {"path": "job.yaml"}).warnings == ("unexpected input path",)
+
+
+def test_render_writes_and_render_check_compares(workspace: Path, installed: Path) -> None:
+    (workspace / "many.yaml").write_text(ENVIRONMENTS)
+    wanted = {"paths": "many.yaml", "environment": "prod", "output-dir": "rendered"}
+    assert run(workspace, installed, {"command": "render", **wanted}).success
+    [file] = (workspace / "rendered").glob("*.yaml")
+    assert "replicas: 4" in file.read_text()
+
+
+def test_a_run_that_takes_too_long_leaves_nothing_half_done(workspace: Path, installed: Path) -> None:
+    matrix = f"  matrix: {{axes: {{seed: {list(range(300))}}}, maxInstances: 1000}}\n"
+    for number in range(20):
+        profile = ENVIRONMENTS.replace("name: resnet", f"name: r{number}")
+        (workspace / f"{number}.yaml").write_text(profile + matrix)
+    wanted = {"sarif-file": "podplan.sarif"}
+    cancelled = run(workspace, installed, wanted, timeout=1)
+    assert cancelled.steps[-1].code in (130, -signal.SIGINT)
+    given_up = run(workspace, installed, wanted, PODPLAN_LIMITS="seconds=1")
+    assert given_up.steps[-1].code == 4
+    assert "PODPLAN_LIMITS=seconds=N" in given_up.of("error")[0].data
+    for ran in (cancelled, given_up):
+        assert not list(workspace.glob("*.sarif*"))
+        assert not list(workspace.glob(".podplan-*"))
+        assert "Traceback" not in ran.log
+        assert ran.steps[-1].outputs == {}
+
+
+def test_a_python_that_is_too_old_or_missing_is_told_in_a_sentence(workspace: Path, tmp_path: Path) -> None:
+    old = tmp_path / "temp" / "bin" / "python3"
+    old.parent.mkdir(parents=True)
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    ran = run_action(ROOT, {}, machine(workspace, tmp_path / "temp"))
+    assert [step.outcome for step in ran.steps] == ["failure", "skipped"]
+    assert ran.steps[0].code == 2
+    assert "python3 of at least 3.11" in ran.of("error")[0].data
+
+
+def test_the_runner_refuses_what_would_let_text_into_a_script(tmp_path: Path) -> None:
+    job = Machine(tmp_path, tmp_path, {"PATH": os.environ["PATH"]}, {"inputs.a": "$(touch OWNED)"})
+    steps: list[dict[str, Any]] = [
+        {"uses": "actions/checkout@v5"},
+        {"run": "echo ${{ inputs.a }}"},
+        {"run": "true", "env": {"A": "${{ github.event.pull_request.title }}"}},
+        {"run": "true", "env": {"A": "${{ format('{0}', inputs.a) }}"}},
+        {"run": "true", "if": "contains(inputs.a, 'x')"},
+        {"run": "true", "shell": "python"},
+        {"run": "echo A=B >> $GITHUB_ENV"},
+    ]
+    for step in steps:
+        with pytest.raises(Refused):
+            run_steps([step], job)
+    steps = [
+        {"id": "one", "run": 'echo "a=$A" >> $GITHUB_OUTPUT; exit 3', "env": {"A": "${{ inputs.a }}"}},
+        {"run": "echo never"},
+        {
+            "run": "echo $A",
+            "if": "always()",
+            "env": {"A": "${{ steps.one.outputs.a }} ${{ steps.one.outcome }}"},
+        },
+    ]
+    ran, _ = run_steps(steps, job)
+    assert [step.outcome for step in ran] == ["failure", "skipped", "success"]
+    assert ran[2].log == "$(touch OWNED) failure\n"
+    assert not (tmp_path / "OWNED").exists()
+
+
+def test_the_runner_reads_a_log_as_github_does() -> None:
+    log = (
+        "::notice title=a%2Cb,line=3::x%0Ay%25\n\u00a0 ::error::blanks before\nno ::error::command\n"
+        "text ##[warning]old\r::unknown::x\n::stop-commands::t\n::error::not heard\n::t::\n::error::heard\n"
+    )
+    assert list(parsed(log)) == [
+        Command("notice", {"title": "a,b", "line": "3"}, "x\ny%"),
+        Command("error", {}, "blanks before"),
+        Command("warning", {}, "old"),
+        Command("error", {}, "heard"),
+    ]
+
+
+def test_the_runner_fails_a_step_whose_outputs_it_cannot_read(tmp_path: Path) -> None:
+    job = Machine(tmp_path, tmp_path, {"PATH": os.environ["PATH"]})
+    for text in ("nothing", "a<<END\\nx"):
+        [ran], _ = run_steps([{"run": f'printf "{text}\\n" >> "$GITHUB_OUTPUT"'}], job)
+        assert ran.outcome == "failure"
+    assert len(shown([ran])) == 1
