@@ -22,7 +22,7 @@ def render(result: Result) -> str:
     serious = [found for found in findings if found.severity > Severity.INFO]
     infos = [found for found in findings if found.severity == Severity.INFO]
     mark = MARKS[findings[0].severity] if findings else "✅"
-    text = f"### {mark} podplan\n\n{_plain(summary_line(result))}\n"
+    text = f"### {mark} podplan\n\n{plain(summary_line(result))}\n"
     room = MAX_CHARACTERS - len(text) - 500
     text += _table(serious, room)
     room -= len(text)
@@ -48,22 +48,22 @@ def _table(findings: list[Finding], room: int) -> str:
 
 def _row(found: Finding) -> str:
     where = found.location
-    place = _code(f"{from_root(where.file)}:{where.line}")
-    said = _plain(found.message)
+    place = code(f"{from_root(where.file)}:{where.line}")
+    said = plain(found.message)
     if found.instances is not None:
         said += f" (in {found.instances.hit} of {found.instances.of} instances)"
     if found.help:
-        said += f"<br>help: {_plain(found.help)}"
-    return f"| {MARKS[found.severity]} | {place} | {found.rule} {_plain(found.name)} | {said} |\n"
+        said += f"<br>help: {plain(found.help)}"
+    return f"| {MARKS[found.severity]} | {place} | {found.rule} {plain(found.name)} | {said} |\n"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """``text`` as it reads: every character that could be markup as a reference."""
     cut = text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
     escaped = visible(cut).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~$@#])", lambda match: f"&#{ord(match[1])};", escaped)
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """``text`` as code inside of a table; HTML, since a backtick cannot be escaped between backticks."""
-    return f"<code>{_plain(text)}</code>"
+    return f"<code>{plain(text)}</code>"
