@@ -1,0 +1,218 @@
+"""Whatever the files of a repository say: nothing outside is read, no file is run, nobody is called."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import podplan as package
+from tests.command import JOB, PROFILE
+
+OUTSIDE = "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: outside}\nspec: {image: stolen}\n"
+POLICY = "id: ORG001\nname: stolen\n"
+SOURCES = Path(package.__path__[0]).parent
+HERE = Path(__file__).parent.parent
+# Where Python and what is installed lie: code that podplan is made of, and data of its own.
+KNOWN = {
+    str(Path(path).resolve()) for path in (sys.prefix, sys.base_prefix, *sys.path, SOURCES, HERE) if path
+}
+
+
+class Tree:
+    """A repository, a folder outside it that must not be read, and a home with a kubeconfig."""
+
+    def __init__(self, folder: Path) -> None:
+        self.top = folder / "repository"
+        self.outside = folder / "outside"
+        self.home = folder / "home"
+        for path in (self.top / ".git", self.top / "jobs", self.outside, self.home / ".kube"):
+            path.mkdir(parents=True)
+        for name in ("base.yaml", "inventory.yaml", "PROFILE.yaml"):
+            (self.outside / name).write_text(OUTSIDE)
+        (self.outside / "podplan.toml").write_text('ignore = ["ALL"]\n')
+        (self.outside / "ORG001.yaml").write_text(POLICY)
+        (self.home / ".kube" / "config").write_text("apiVersion: v1\nkind: Config\n")
+        (self.top / "jobs" / "job.yaml").write_text(JOB)
+
+    def run(self, *arguments: str) -> tuple[int, str, list[tuple[str, str]]]:
+        """The exit code, all output, and what was done, of ``podplan arguments`` in the repository."""
+        out = self.home / "seen.json"
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "KUBECONFIG": str(self.home / ".kube" / "config"),
+            "PYTHONPATH": f"{SOURCES}{os.pathsep}{HERE}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        command = [sys.executable, str(HERE / "tests" / "confined.py"), str(out), *arguments]
+        done = subprocess.run(command, cwd=self.top, env=env, capture_output=True, timeout=60, check=False)
+        assert b"Traceback" not in done.stderr, done.stderr.decode()
+        seen = [(event, what) for event, what in json.loads(out.read_text())]
+        return done.returncode, (done.stdout + done.stderr).decode(), seen
+
+    def strays(self, seen: list[tuple[str, str]]) -> list[str]:
+        """The files that were opened, or folders listed, outside of the repository and of Python."""
+        fine = (str(self.top.resolve()), *KNOWN)
+        touched = {what for event, what in seen if event in ("open", "os.listdir", "os.scandir")}
+        return sorted(path for path in touched if not any(_below(path, folder) for folder in fine))
+
+
+def _below(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+# How documents may name what lies outside; {outside} is the folder that must not be read.
+DOCUMENTS = {
+    "extends ..": PROFILE + "  extends: [../../outside/base.yaml]\n",
+    "extends absolute": PROFILE + '  extends: ["{outside}/base.yaml"]\n',
+    "extends a link": PROFILE + "  extends: [link.yaml]\n",
+    "extends in a linked folder": PROFILE + "  extends: [linked/base.yaml]\n",
+    "extends in other case": PROFILE + "  extends: [../../OUTSIDE/../outside/profile.yaml]\n",
+    "extends a URL": PROFILE + '  extends: ["https://example.com/base.yaml"]\n',
+    "extends file:": PROFILE + '  extends: ["file://{outside}/base.yaml"]\n',
+    "extends a device": PROFILE + "  extends: [/dev/zero]\n",
+    "extends a linked device": PROFILE + "  extends: [zero.yaml]\n",
+    "extends a pipe": PROFILE + "  extends: [pipe.yaml]\n",
+    "extends an archive": PROFILE + "  extends: [base.zip/base.yaml]\n",
+    "extends the home": PROFILE + '  extends: ["~/.kube/config"]\n',
+    "extends a variable": PROFILE + '  extends: ["$HOME/.kube/config"]\n',
+    "params refer": PROFILE + '  params: {a: {$ref: "https://example.com/a.json", default: 1}}\n',
+    "rendered": "# podplan: rendered from ../outside/PROFILE.yaml\n" + JOB,
+    "schema": "# yaml-language-server: $schema=https://example.com/a.json\n" + JOB,
+}
+SETTINGS = {
+    "inventory ..": 'inventory = "../outside/inventory.yaml"\n',
+    "inventory absolute": 'inventory = "{outside}/inventory.yaml"\n',
+    "extend ..": 'extend = "../outside/podplan.toml"\n',
+    "extend a link": 'extend = "jobs/linked/podplan.toml"\n',
+    "policies ..": 'policies = ["../outside"]\n',
+    "policies absolute": 'policies = ["{outside}/ORG001.yaml"]\n',
+    "policies a link": 'policies = ["jobs/linked"]\n',
+    "policy refers": 'policies = ["policies"]\n',
+}
+REFERRING = """\
+id: ORG001
+name: a-b
+severity: error
+basis: documented
+summary: A.
+why: B.
+scope: {level: cr}
+schema: {$ref: "file://{outside}/base.yaml"}
+message: c
+examples:
+- {name: none, verdict: bad, object: {apiVersion: v1, kind: Pod}}
+"""
+
+
+def lead_out(tree: Tree) -> None:
+    """Links, a pipe and an archive among the jobs."""
+    jobs = tree.top / "jobs"
+    (jobs / "link.yaml").symlink_to(tree.outside / "base.yaml")
+    (jobs / "linked").symlink_to(tree.outside)
+    (jobs / "zero.yaml").symlink_to("/dev/zero")
+    os.mkfifo(jobs / "pipe.yaml")
+    (jobs / "base.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+
+
+def test_no_document_leads_outside_the_root(tree: Tree) -> None:
+    lead_out(tree)
+    for number, text in enumerate(DOCUMENTS.values()):
+        said = text.replace("{outside}", str(tree.outside)).replace("name: resnet", f"name: resnet-{number}")
+        (tree.top / "jobs" / f"{number}.yaml").write_text(said)
+    code, said, seen = tree.run("check", ".")
+    assert tree.strays(seen) == []
+    assert code == 1, said
+    refused = [number for number, name in enumerate(DOCUMENTS) if name not in ("schema", "rendered")]
+    assert [number for number in refused if f"jobs/{number}.yaml:" not in said] == []
+    assert "stolen" not in said
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_no_setting_leads_outside_the_root(name: str, tree: Tree) -> None:
+    lead_out(tree)
+    (tree.top / "policies").mkdir()
+    (tree.top / "policies" / "ORG001.yaml").write_text(REFERRING.replace("{outside}", str(tree.outside)))
+    (tree.top / "podplan.toml").write_text(SETTINGS[name].replace("{outside}", str(tree.outside)))
+    code, said, seen = tree.run("check", ".")
+    assert tree.strays(seen) == []
+    assert code in (1, 2), said
+    assert "stolen" not in said
+
+
+COMMANDS = [
+    ("check", ".", "--format", "sarif"),
+    ("render", "jobs"),
+    ("lower", "jobs"),
+    ("graph", "jobs/job.yaml"),
+    ("why", "jobs/job.yaml", "spec.replicaSpecs"),
+    ("fmt", "--check", "."),
+    ("migrate", "--check", "."),
+    ("import", "jobs/job.yaml"),
+    ("rules",),
+    ("explain", "NET001"),
+    ("test", "."),
+    ("baseline", "."),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_no_command_calls_anybody_or_looks_at_the_home(command: tuple[str, ...], tree: Tree) -> None:
+    (tree.top / "jobs" / "profile.yaml").write_text(PROFILE + '  workingDir: "/${{ metadata.name }}"\n')
+    (tree.top / "podplan.toml").write_text('policies = ["policies"]\n')
+    (tree.top / "policies").mkdir()
+    _, said, seen = tree.run(*command)
+    assert tree.strays(seen) == []
+    calls = {event for event, _ in seen} & {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
+    assert not calls, said
+    assert not [event for event, _ in seen if event.startswith(("socket.", "urllib.", "http."))]
+    assert not [event for event, _ in seen if event.startswith(("pickle", "ctypes"))]
+
+
+PLANTED = (
+    "yaml.py",
+    "json.py",
+    "click.py",
+    "jinja2.py",
+    "jsonschema_rs.py",
+    "re.py",
+    "tomllib.py",
+    "conftest.py",
+)
+
+
+def test_no_file_of_the_tree_is_run(tree: Tree) -> None:
+    """As the command that users have, and with what Python and its tools look for in a folder."""
+    mark = tree.home / "ran"
+    evil = f"open({str(mark)!r}, 'w').close()\n"
+    for name in (*PLANTED, "sitecustomize.py", "usercustomize.py", "podplan.py", "setup.py", "evil.pth"):
+        (tree.top / name).write_text(evil)
+    for name in ("podplan", "podplan/cli", "evil-1.dist-info"):
+        (tree.top / name).mkdir()
+    (tree.top / "podplan" / "__init__.py").write_text(evil)
+    (tree.top / "podplan" / "__main__.py").write_text(evil)
+    (tree.top / "evil-1.dist-info" / "entry_points.txt").write_text("[podplan.policies]\nevil = conftest\n")
+    (tree.top / "pyproject.toml").write_text('[tool.podplan]\npolicies = ["conftest.py"]\n')
+    script = Path(sys.executable).parent / "podplan"
+    assert script.is_file(), "podplan is not installed beside this Python"
+    for command in ("check", "render", "rules", "fmt", "test"):
+        run = subprocess.run([script, command], cwd=tree.top, capture_output=True, timeout=60, check=False)
+        assert b"Traceback" not in run.stderr
+        assert not mark.exists(), command
+
+
+def test_the_hook_sees_what_is_done(tree: Tree) -> None:
+    """The tests above would see nothing if the hook did not work."""
+    tree.run("check", str(tree.outside / "base.yaml"))
+    _, _, seen = tree.run("check", str(tree.outside / "base.yaml"))
+    assert str(tree.outside / "base.yaml") in tree.strays(seen)
