@@ -116,7 +116,7 @@ def request(paths: Sequence[str], clock: str = "", baseline_is_read: bool = True
     ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
     flags for rules do not ask the policies.
     """
-    config = _config(paths, flags["config"], flags["isolated"])
+    config = configuration(paths, flags["config"], flags["isolated"])
     found = settings(config, flags, clock)
     terms = terms_of(found, config, flags, baseline_is_read)._replace(asks_policies="select" in flags)
     asked = Settings(
@@ -143,7 +143,8 @@ def own_policies(config: str = "", isolated: bool = False) -> list[Policy]:
     return list({policy.rule.code: policy for policy in own}.values())
 
 
-def _config(paths: Sequence[str], named: str, isolated: bool) -> Config:
+def configuration(paths: Sequence[str], named: str, isolated: bool) -> Config:
+    """The configuration that is named, else the nearest to the first path. Raises RequestError."""
     if named:
         return config_from(named)
     if isolated or not paths:

@@ -26,6 +26,13 @@ def write(text: str) -> None:
         raise RequestError(f"cannot write to standard output: {reason(error)}") from None
 
 
+def say(*sentences: str) -> None:
+    """Sentences for people to standard error, a line each, the first one as podplan's."""
+    if sys.stderr is not None:
+        sys.stderr.write("".join(f"{said}\n" for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said))
+        sys.stderr.flush()
+
+
 def drop_output() -> None:
     """Let go of what standard output still holds, so that the interpreter does not fail on it at its end."""
     if sys.stdout is not None:
@@ -45,7 +52,7 @@ def replace_file(path: str, text: str) -> bool:
     try:
         return _replaced(path, text.encode())
     except (FileExistsError, NotADirectoryError):
-        raise RequestError(f"cannot write {path}: {_not_a_folder(path)} is not a folder") from None
+        raise RequestError(f"cannot write {path}: {not_a_folder(path)} is not a folder") from None
     except OSError as error:
         raise RequestError(f"cannot write {path}: {reason(error)}") from None
 
@@ -94,7 +101,7 @@ def _replaced(path: str, content: bytes) -> bool:
     return True
 
 
-def _not_a_folder(path: str) -> str:
+def not_a_folder(path: str) -> str:
     """The first part of the way to ``path`` that is there and no folder."""
     folder = os.path.dirname(path)
     while folder and not os.path.exists(folder):

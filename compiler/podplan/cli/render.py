@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options
-from podplan.cli.output import replace_file, write
+from podplan.cli.output import write
 from podplan.cli.producing import produce
-from podplan.pipeline import Plan
 from podplan.rendering import rendered, stream
-from podplan.typing import Any
+from podplan.requests import RequestError
 
 
 @click.command("render")
@@ -23,29 +22,32 @@ from podplan.typing import Any
 @click.option(
     "-o", "--output-dir", metavar="DIR", default="", help="One file per CR into DIR, not to standard output."
 )
-def command(paths: Sequence[str], output_dir: str, **flags: Any) -> int:
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Change nothing; 1 where DIR, or a folder of [[render]], is not as rendered.",
+)
+@click.option(
+    "--update", is_flag=True, help="Render into every folder that the configuration has in [[render]]."
+)
+def command(paths: Sequence[str], output_dir: str, check: bool, update: bool, **flags: Any) -> int:
     """Compile profiles into the YAML of their CRs.
 
     Prints nothing unless everything compiles. A profile that has environments needs -e NAME, or -e all.
     """
+    if check and update:
+        raise RequestError("--check changes nothing, and --update does; ask for one of them")
+    if output_dir and update:
+        raise RequestError("--update is for the folders of [[render]]; -o DIR writes without it")
+    if check or update or output_dir:
+        from podplan.cli.folders import bring, folders
+
+        return bring(folders(paths, output_dir, flags), check)
     made = produce(paths, frozenset({"profile"}), **flags)
     if made.code != CLEAN:
         return made.code
     if not made.plans:
         click.echo("podplan: no JobProfile here, so nothing to render", err=True)
         return NOTHING
-    texts = {_file(plan): rendered(plan, made.request.settings) for plan in made.plans}
-    if not output_dir:
-        write(stream(texts.values()))
-        return CLEAN
-    changed = [name for name, text in texts.items() if replace_file(os.path.join(output_dir, name), text)]
-    click.echo(f"{len(changed)} of {len(texts)} files written to {output_dir}", err=True)
+    write(stream(rendered(plan, made.request.settings) for plan in made.plans))
     return CLEAN
-
-
-def _file(plan: Plan) -> str:
-    """The name of the file of a CR: namespace (if set), kind and name."""
-    assert plan.cr is not None
-    metadata = plan.cr.data["metadata"]
-    parts = (metadata.get("namespace"), plan.cr.data["kind"].lower(), metadata.get("name"))
-    return "-".join(str(part) for part in parts if part) + ".yaml"

@@ -17,6 +17,7 @@ DEFAULTS: Mapping[str, Any] = {
     "fail-on": "error",
     "inventory": "",
     "gitops": {"tool": "none"},
+    "render": (),
     "exclude": (),
     "lowering": {},
     "policies": (),
@@ -113,7 +114,8 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-TOLD = ("match", "preset", "preview", *LISTS, "severity")  # of an entry of [[paths]]
+# Of an entry of [[paths]], and of one of [[render]].
+TOLD = ("match", "preset", "preview", *LISTS, "severity", "paths", "env", "output")
 
 
 def _key(key: str) -> str:

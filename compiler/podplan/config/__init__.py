@@ -28,6 +28,18 @@ class PathSettings(NamedTuple):
     place: str
 
 
+class RenderSettings(NamedTuple):
+    """An entry of ``[[render]]``: what is rendered, under which environments, and into which folder.
+
+    Paths are as seen from the user's folder.
+    """
+
+    paths: tuple[str, ...]
+    env: tuple[str, ...]
+    output: str
+    place: str
+
+
 class Config(NamedTuple):
     """The configuration of a run; see schemas/Config.json for what each key means.
 
@@ -40,6 +52,7 @@ class Config(NamedTuple):
     fail_on: str = ""
     inventory: str = ""
     gitops: Mapping[str, Any] = {}
+    render: tuple[RenderSettings, ...] = ()
     exclude: tuple[str, ...] = ()
     lowering: Mapping[str, Any] = {}
     policies: tuple[str, ...] = ()
@@ -91,6 +104,8 @@ def _settings(file: File) -> dict[str, Any]:
             settings[key] = tuple(_folder(file, number, path) for number, path in enumerate(value))
         elif key == "paths":
             settings[key] = tuple(_path_settings(file, number, entry) for number, entry in enumerate(value))
+        elif key == "render":
+            settings[key] = tuple(_render_settings(file, number, entry) for number, entry in enumerate(value))
         elif key == "severity":
             settings[key] = _severities(value)
         elif key != "extend":
@@ -116,6 +131,18 @@ def _path_settings(file: File, number: int, entry: Mapping[str, Any]) -> PathSet
         tuple(entry.get("ignore", ())),
         _severities(entry.get("severity", {})),
         file.place("paths", number),
+    )
+
+
+def _render_settings(file: File, number: int, entry: Mapping[str, Any]) -> RenderSettings:
+    def path(reference: str) -> str:
+        return os.path.relpath(inside(file, "render", reference, number))
+
+    return RenderSettings(
+        tuple(path(reference) for reference in entry.get("paths", (".",))),
+        tuple(entry.get("env", ())),
+        path(entry["output"]),
+        file.place("render", number),
     )
 
 

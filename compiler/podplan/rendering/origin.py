@@ -20,7 +20,7 @@ RENDERED_FROM = "# podplan: rendered from "
 
 
 class Header(NamedTuple):
-    """What a rendered CR was made of: a file as seen from the root, an environment, a tool, and --set flags."""
+    """What a rendered CR was made of: a file as seen from the root, and the flags -e, --gitops and --set."""
 
     file: str
     environment: str
@@ -66,7 +66,7 @@ def source_path(item: Item, said: Header) -> str:
 
 def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Problem | None:
     """What is wrong with a rendered CR: its source is gone, or renders something else now."""
-    now = _plan_now(item, said, settings, reader)
+    now = plan_now(item, said, settings, reader)
     if isinstance(now, str):
         return Problem("GIT001", now, help="render again, or delete this file")
     assert now.cr is not None
@@ -80,7 +80,7 @@ def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Pro
     )
 
 
-def _plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Plan | str:
+def plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Plan | str:
     """The plan that the source makes now for this CR; else a sentence."""
     path = source_path(item, said)
     try:

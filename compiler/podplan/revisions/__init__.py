@@ -19,7 +19,7 @@ from podplan.revisions.git import GitFailed, git
 from podplan.revisions.trees import tree
 from podplan.typing import Literal, NamedTuple
 
-__all__ = ["Change", "base_of", "changed", "commit_of", "present", "tree"]
+__all__ = ["Change", "base_of", "changed", "commit_of", "present", "tracked", "tree"]
 
 MAX_REF_LENGTH = 1_000
 EXACT = ".."
@@ -128,6 +128,17 @@ def present(root: str) -> frozenset[str]:
     said = os.fsdecode(_told(root, "the index", "ls-files", "-z", "-t", "--cached"))
     held = {entry[2:] for entry in said.split("\0") if entry and not entry.startswith("S ")}
     return frozenset(held.union(_untracked(root)))
+
+
+def tracked(root: str, folder: str) -> frozenset[str]:
+    """The names of the files right in ``folder``, below ``root``, that git has in its index.
+
+    Raises RequestError.
+    """
+    below = os.path.relpath(folder, root).replace(os.sep, "/")
+    said = os.fsdecode(_told(root, "the index", "ls-files", "-z", "--cached", "--", below))
+    here = "" if below == "." else below
+    return frozenset(os.path.basename(path) for path in said.split("\0") if os.path.dirname(path) == here)
 
 
 def _untracked(root: str) -> list[str]:

@@ -106,18 +106,18 @@ def _difference(
     line = next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)) + 1)
     said = "renders something else now" if old != new else "renders the same with other line breaks"
     message = f"{profile.file} {said}; if that is right, podplan test --update writes it"
-    if all(_may_be_shown(source, settings, reader) for source in (profile, read(there, golden))):
-        return Failure(golden, line, 1, "golden", message, _diff(old, new, golden))
+    if all(may_be_shown(source, settings, reader) for source in (profile, read(there, golden))):
+        return Failure(golden, line, 1, "golden", message, short_diff(old, new, golden))
     return Failure(golden, line, 1, "golden", f"{message} (no diff, for there may be a secret in it)")
 
 
-def _diff(old: Sequence[str], new: Sequence[str], golden: str) -> tuple[str, ...]:
+def short_diff(old: Sequence[str], new: Sequence[str], golden: str) -> tuple[str, ...]:
     lines = list(unified_diff(old, new, golden, "rendered now", lineterm="", n=1))
     left = len(lines) - MAX_DIFF_LINES
     return (*lines[:MAX_DIFF_LINES], *([f"... and {left} more lines"] if left > 0 else []))
 
 
-def _may_be_shown(source: Source, settings: Settings, reader: Reader) -> bool:
+def may_be_shown(source: Source, settings: Settings, reader: Reader) -> bool:
     """Whether a file was understood whole, and neither it nor what it lowers to holds what looks secret."""
     policies = tuple(policy for policy in ours() if policy.rule.code in ON_SECRETS)
     settings = settings._replace(

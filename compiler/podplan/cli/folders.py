@@ -1,0 +1,216 @@
+"""Folders of rendered files, for podplan render: those that are asked for, written or compared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import click
+
+from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.options import configuration
+from podplan.cli.output import not_a_folder, reason, replace_file, write
+from podplan.cli.producing import Produced, produce
+from podplan.reading import Reader
+from podplan.reading.files import OutsideRoot, in_repository, read_inside, root_of
+from podplan.reading.folder import Entry, content, entries
+from podplan.rendering.folder import (
+    LIST,
+    Difference,
+    differences,
+    file_name,
+    files_of,
+    is_ours,
+    listing,
+    no_longer_rendered,
+    orphans,
+)
+from podplan.report.folder import as_text, counted, written
+from podplan.requests import RequestError
+
+MAX_DIFFED_LINES = 2_000
+
+
+class Folder(NamedTuple):
+    """A folder, and the flags of each run that renders into it.
+
+    ``place`` is that of the ``[[render]]`` table that says so; such a folder holds nothing else of podplan's.
+    """
+
+    path: str
+    runs: tuple[tuple[Sequence[str], Mapping[str, Any]], ...]
+    place: str = ""
+
+
+class Found(NamedTuple):
+    """A folder with the texts that are to be in it, what is there, and what of that is to go, by file name.
+
+    ``sources`` are the files of the profiles that the texts are made from.
+    """
+
+    folder: Folder
+    run: Produced
+    sources: Mapping[str, str]
+    texts: Mapping[str, str]
+    entries: Mapping[str, Entry]
+    orphaned: Mapping[str, str]
+
+
+def folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) -> list[Folder]:
+    """The folder of ``-o``, else those of the ``[[render]]`` tables; ``-e`` chooses among these.
+
+    Raises RequestError where there are none.
+    """
+    if output:
+        return [Folder(output, ((paths, flags),))]
+    if paths:
+        raise RequestError("paths want -o DIR, the folder that they are rendered into")
+    config = configuration((os.curdir,), flags["config"], flags["isolated"])
+    wanted = set(flags["environments"])
+    tables = [table for table in config.render if not wanted or wanted & set(table.env)]
+    if not config.render:
+        raise RequestError(
+            "no [[render]] in the configuration says where rendered files are; say it with -o DIR"
+        )
+    if not tables:
+        names = ", ".join(dict.fromkeys(name for table in config.render for name in table.env))
+        raise RequestError(f"no [[render]] is of this environment; there are {names or 'none with env'}")
+    found: dict[str, Folder] = {}
+    for table in tables:
+        own = {**flags, "environments": table.env, "config": config.file}
+        before = found.get(os.path.realpath(table.output), Folder(table.output, (), table.place))
+        found[os.path.realpath(table.output)] = before._replace(runs=(*before.runs, (table.paths, own)))
+    return list(found.values())
+
+
+def bring(asked: Sequence[Folder], check: bool) -> int:
+    """Write the folders, or with ``check`` say how they differ and write nothing; the exit code.
+
+    Nothing is written unless all can be. Raises RequestError, OutsideRoot and BoundExceeded.
+    """
+    made = [
+        (folder, [produce(paths, frozenset({"profile"}), **flags) for paths, flags in folder.runs])
+        for folder in asked
+    ]
+    code = max(run.code for _, runs in made for run in runs)
+    if code != CLEAN:
+        return code
+    for folder, runs in made:
+        if not any(run.plans for run in runs):
+            click.echo(f"podplan: {_where(folder)}no JobProfile here, so nothing to render", err=True)
+            return NOTHING
+    found = [_found(folder, runs) for folder, runs in made]
+    return max([_compare(one) for one in found]) if check else _write(found)
+
+
+def _where(folder: Folder) -> str:
+    return f"{folder.place}: " if folder.place else ""
+
+
+def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
+    plans = [plan for run in runs for plan in run.plans]
+    inside = os.path.realpath(folder.path)
+    for plan in plans:
+        if os.path.commonpath((os.path.realpath(plan.item.doc.name), inside)) == inside:
+            raise RequestError(
+                f"{plan.item.doc.name} is in {folder.path}, which is for rendered files alone;"
+                " a GitOps tool would apply the profile too"
+            )
+    settings = runs[0].request.settings
+    texts = files_of(plans, settings)
+    try:
+        there = entries(folder.path)
+    except NotADirectoryError:
+        culprit = not_a_folder(os.path.join(folder.path, LIST))
+        raise RequestError(f"cannot write {folder.path}: {culprit} is not a folder") from None
+    listed = settings.gitops == "flux"
+    reader = Reader(exclude=runs[0].request.exclude)
+
+    def gone(name: str) -> str | None:
+        path = os.path.join(folder.path, name)
+        said = no_longer_rendered(path, content(folder.path, name), settings, reader)
+        return said or (f"{folder.place} has nothing that renders it" if folder.place else None)
+
+    orphaned = orphans(there, {*texts, LIST} if listed else texts, gone)
+    if listed:
+        kept = [name for name, entry in there.items() if is_ours(entry.head) and name not in orphaned]
+        texts[LIST] = listing({*texts, *kept} - {LIST})
+    sources = {file_name(plan): plan.item.doc.name for plan in plans}
+    return Found(folder, runs[0], sources, texts, there, orphaned)
+
+
+def _differences(one: Found, tracked: frozenset[str] | None) -> list[Difference]:
+    read = partial(content, one.folder.path)
+    return differences(one.entries, one.texts, one.orphaned, read, tracked)
+
+
+def _compare(one: Found) -> int:
+    path = one.folder.path
+    found = _differences(one, _tracked(path))
+    write(as_text(path, found, {each.name: _diff(one, each) for each in found}))
+    again = "podplan render --update writes it" if one.folder.place else "the same without --check writes it"
+    click.echo(counted(path, found, len(one.texts), again), err=True)
+    return FINDINGS if found else CLEAN
+
+
+def _write(found: Sequence[Found]) -> int:
+    for one in found:
+        for each in _differences(one, None):
+            if each.how == "in the way":
+                raise RequestError(f"cannot write {os.path.join(one.folder.path, each.name)}: {each.what}")
+    for one in found:
+        path = one.folder.path
+        changed = [name for name, text in one.texts.items() if replace_file(os.path.join(path, name), text)]
+        for name in one.orphaned:
+            _remove(os.path.join(path, name))
+        click.echo(written(path, len(changed), len(one.texts), len(one.orphaned)), err=True)
+    return CLEAN
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise RequestError(f"cannot remove {path}: {reason(error)}") from None
+
+
+def _tracked(path: str) -> frozenset[str] | None:
+    """The names of the files in a folder that git has in its index; None outside a repository."""
+    if not os.path.isdir(path) or not in_repository(path):
+        return None
+    from podplan.revisions import tracked
+
+    return tracked(root_of(path), os.path.realpath(path))
+
+
+def _diff(one: Found, each: Difference) -> Sequence[str]:
+    """The first lines of what a stale file has and has not, where no secret may be among them."""
+    if each.how != "stale":
+        return ()
+    path = os.path.join(one.folder.path, each.name)
+    now, text = content(one.folder.path, each.name), one.texts[each.name]
+    if not (each.name == LIST or _may_be_shown(one, each.name, now)):
+        return ("(no diff, for there may be a secret in it)",)
+    old, new = now.decode(errors="replace").splitlines(), text.splitlines()
+    if max(len(old), len(new)) > MAX_DIFFED_LINES:
+        return (f"(no diff, for there are more than {MAX_DIFFED_LINES:,} lines)",)
+    from podplan.testing.goldens import short_diff
+
+    return short_diff(old, new, path)
+
+
+def _may_be_shown(one: Found, name: str, now: bytes) -> bool:
+    from podplan.source import read
+    from podplan.testing.goldens import may_be_shown
+
+    profile, rendered = one.sources[name], os.path.join(one.folder.path, name)
+    settings, reader = one.run.request.settings, Reader(exclude=one.run.request.exclude)
+    try:
+        texts = {profile: read_inside(root_of(profile), profile), rendered: now}
+        return all(may_be_shown(read(text, file), settings, reader) for file, text in texts.items())
+    except (OSError, OutsideRoot, RequestError):
+        return False
