@@ -30,7 +30,7 @@ FLOORS = [
     {"rendering"},
     {"checking"},
     {"check"},
-    {"testing", "repair", "calibration", "formatting", "argocd"},
+    {"testing", "repair", "calibration", "formatting", "argocd", "diff"},
     {"migrating"},
     {"report"},
     {"lsp", "actions"},

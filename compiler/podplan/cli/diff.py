@@ -1,0 +1,213 @@
+"""podplan diff"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import click
+
+from podplan.cli.completing import files
+from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.options import Request, default_paths, input_options, request
+from podplan.cli.output import write
+from podplan.cli.reporting import COLOURS, style_of
+from podplan.diff import Diff, Tree, compare, read
+from podplan.diff.model import LEVELS, Level
+from podplan.diff.trees import demand_environments
+from podplan.reading import Reader, sources
+from podplan.reading.files import NoSuchPath, expand, root_of
+from podplan.requests import RequestError
+
+FLAGS: Mapping[str, Any] = {
+    "environments": (),
+    "sets": (),
+    "inventory": "",
+    "gitops": None,
+    "k8s_version": "",
+    "stdin_filename": "",
+    "config": "",
+    "isolated": False,
+    "fail_on": None,
+}
+FILE_FLAGS = ("inventory", "config")
+
+
+class Side(NamedTuple):
+    """One side of the comparison as it was read, with what was asked for there."""
+
+    tree: Tree
+    request: Request
+
+
+@click.command("diff")
+@click.argument("paths", nargs=-1, shell_complete=files)
+@click.option(
+    "--base", metavar="REF", default="", help="Compare with where HEAD left REF; REF.. is REF itself."
+)
+@click.option("--head", metavar="REF", default="", help="This revision, and not the work tree.")
+@click.option("--base-tree", metavar="DIR", default="", help="Compare PATH with this folder instead.")
+@click.option(
+    "--level", type=click.Choice(LEVELS), default="lowered", help="What is compared [lowered: Pods and all]."
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json"]),
+    default="text",
+    help="Of the output.",
+)
+@click.option("--exit-code", is_flag=True, help="Exit with 1 where anything differs.")
+@click.option("--color", type=COLOURS, default="auto", help="Colours in text [auto: on a terminal].")
+@input_options
+def command(
+    paths: Sequence[str], format_: str, exit_code: bool, color: str, fail_on: str | None, **flags: Any
+) -> int:
+    """Show what a change of the repository does to the jobs in it, without a cluster.
+
+    Both revisions are compiled and lowered, and compared object by object: GPUs, Pods and quota first, then
+    which jobs are created, changed, removed, broken or have to run again, then each change once, however many
+    Pods have it. Without --base the work tree is compared with HEAD.
+
+    Exits with 1 where the change breaks a job (see --fail-on), and with --exit-code where anything differs.
+    """
+    from importlib import import_module
+
+    before, after, found = _compared(paths, fail_on=fail_on, **flags)
+    if not any((*before.tree.jobs, *before.tree.broken, *after.tree.jobs, *after.tree.broken)):
+        click.echo("podplan: no JobProfile and no training job on either side", err=True)
+        return NOTHING
+    render = import_module(f"podplan.report.diff_{format_}").render
+    write(render(found, style_of(color, os.environ)) if format_ == "text" else render(found))
+    breaks = any(job.what == "broken" for job in found.jobs) and after.request.fail_on is not None
+    return FINDINGS if breaks or (exit_code and not found.is_empty) else CLEAN
+
+
+def compared(paths: Sequence[str], **flags: Any) -> Diff:
+    """What differs in ``paths``; ``flags`` are those of the command, by the names of its parameters.
+
+    Raises RequestError, files.NoSuchPath, and BoundExceeded.
+    """
+    return _compared(paths, **flags)[2]
+
+
+def _compared(
+    paths: Sequence[str],
+    base: str = "",
+    head: str = "",
+    base_tree: str = "",
+    level: Level = "lowered",
+    **flags: Any,
+) -> tuple[Side, Side, Diff]:
+    given = {**FLAGS, **flags}
+    if base_tree:
+        if base or head or len(paths) > 1:
+            raise RequestError("--base-tree DIR is compared with one PATH, without --base and --head")
+        path = paths[0] if paths else "."
+        for folder in (base_tree, path):
+            if not os.path.exists(folder):
+                raise NoSuchPath(f"{folder}: no such file or folder")
+        before, after = _side([base_tree], given), _side([path], given)
+        names = base_tree, path
+    else:
+        before, after, *names = _revisions(default_paths(paths), base or "HEAD", head, given)  # type: ignore[assignment]
+    demand_environments(after.request.settings, before.tree, after.tree)
+    return before, after, compare(before.tree, after.tree, level, *names)
+
+
+def _revisions(
+    paths: Sequence[str], base: str, head: str, flags: Mapping[str, Any]
+) -> tuple[Side, Side, str, str]:
+    """Both sides of one repository, and what they are called."""
+    from podplan import revisions
+
+    roots = {root_of(path) for path in paths}
+    if "-" in paths or len(roots) != 1:
+        raise RequestError("what is compared with a revision are files and folders of one repository")
+    root = roots.pop()
+    commit = revisions.base_of(root, base, head or None)
+    after_commit = revisions.commit_of(root, head) if head else ""
+    with _standing_at(root, commit) as there:
+        before = _told(base, lambda: _side(*_there(paths, flags, root, there), some=True))
+    if after_commit:
+        with _standing_at(root, after_commit) as there:
+            after = _told(head, lambda: _side(*_there(paths, flags, root, there), some=True))
+    else:
+        present = revisions.present(root)
+        after = _side(paths, flags, lambda path: _from(root, path) in present, some=True)
+    shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
+    return before, after, shown, f"{head} ({after_commit[:8]})" if head else "work tree"
+
+
+def _side(
+    paths: Sequence[str],
+    flags: Mapping[str, Any],
+    keep: Callable[[str], bool] = lambda _: True,
+    *,
+    some: bool = False,
+) -> Side:
+    """What is in ``paths``, as far as they are there; of folders the files that are to be kept."""
+    asked = request(paths, **flags)
+    there = [path for path in paths if os.path.lexists(path)] if some else paths
+    named = {os.path.abspath(path) for path in there}
+    kept = [path for path in expand(there, asked.exclude) if os.path.abspath(path) in named or keep(path)]
+    settings = asked.settings._replace(environments=asked.settings.environments or "all")
+    return Side(read(sources(kept), settings, Reader(exclude=asked.exclude)), asked)
+
+
+def _there(
+    paths: Sequence[str], flags: Mapping[str, Any], root: str, there: str
+) -> tuple[list[str], dict[str, Any]]:
+    """The same paths and files, seen from where one stands in another tree."""
+    own = [_moved(path, root, there) for path in paths]
+    named = {name: flags[name] for name in FILE_FLAGS if flags[name]}
+    for name, path in named.items():
+        moved = _moved(path, root, there)
+        inside = not _from(root, _absolute(path, root, there)).startswith("..")
+        named[name] = moved if inside and os.path.exists(moved) else _absolute(path, root, there)
+    return own, {**flags, **named}
+
+
+def _absolute(path: str, root: str, there: str) -> str:
+    """Where ``path`` is in the repository itself, for one who stands in a copy of it."""
+    return os.path.normpath(os.path.join(root, os.path.relpath(os.path.realpath("."), there), path))
+
+
+def _moved(path: str, root: str, there: str) -> str:
+    """A path of the repository as a path of a copy of it, seen from where one stands."""
+    if not os.path.isabs(path):
+        return path
+    return os.path.relpath(os.path.join(there, _from(root, path)))
+
+
+def _from(root: str, path: str) -> str:
+    """A path from the root, with the last part as it is, which may be a link."""
+    folder, name = os.path.split(path)
+    return os.path.normpath(os.path.relpath(os.path.join(os.path.realpath(folder), name), root))
+
+
+@contextmanager
+def _standing_at(root: str, commit: str) -> Iterator[str]:
+    """The files of a commit, standing as in the repository, so that paths are those that people typed."""
+    from podplan import revisions
+
+    here = os.getcwd()
+    way = os.path.relpath(os.path.realpath(here), root)
+    with revisions.tree(root, commit) as folder:
+        stand = folder if way.startswith("..") else os.path.join(folder, way)
+        os.makedirs(stand, exist_ok=True)
+        os.chdir(stand)
+        try:
+            yield folder
+        finally:
+            os.chdir(here)
+
+
+def _told(name: str, reading: Callable[[], Side]) -> Side:
+    """What is read; a request that is wrong there says of which revision it speaks."""
+    try:
+        return reading()
+    except RequestError as error:
+        raise RequestError(f"at {name}: {error}") from None

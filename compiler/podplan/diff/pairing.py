@@ -1,0 +1,116 @@
+"""Which job of one tree is which of the other: by identity, else by what it is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import NamedTuple
+
+from podplan.diff.trees import Broken, Job, Tree
+
+
+class Pair(NamedTuple):
+    """A job before and after; None where there is none. ``wrong`` says why there is none any more."""
+
+    before: Job | None
+    after: Job | None
+    wrong: Broken | None = None
+    mended: Broken | None = None
+
+
+def paired(before: Tree, after: Tree) -> list[Pair]:
+    """All jobs of both trees, in the order of ``after``, then what was before."""
+    left, right = list(before.jobs), list(after.jobs)
+    found: dict[int, Job] = {}  # by the index in ``right``
+    for by in (_identity, _source, _place):
+        _match(left, right, found, by)
+    matched = {id(job) for job in found.values()}
+    gone = [job for job in left if id(job) not in matched]
+    wrong, mended = list(after.broken), list(before.broken)
+    pairs = []
+    for number, job in enumerate(right):
+        was = found.get(number)
+        cause = None if was is not None else next((one for one in mended if _is_of(one, job)), None)
+        pairs.append(Pair(was, job, None, cause))
+    for job in gone:
+        pairs.append(Pair(job, None, next((one for one in wrong if _is_of(one, job)), None)))
+    return pairs
+
+
+def new_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Broken]:
+    """What is broken now, was not before, and takes no job away that there was."""
+    known = {id(pair.wrong) for pair in pairs if pair.wrong is not None}
+    old = {_fault(one) for one in before.broken}
+    for one in after.broken:
+        if id(one) not in known and _fault(one) not in old:
+            yield one
+
+
+def mended_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Broken]:
+    """What was broken before, is not now, and is no job either: such as a file that was not YAML."""
+    known = {id(pair.mended) for pair in pairs if pair.mended is not None}
+    now = {_place_of(one) for one in after.broken}
+    there = {job.origin or job.file for job in after.jobs} | {job.file for job in after.jobs}
+    for one in before.broken:
+        if id(one) not in known and _place_of(one) not in now and (one.origin or one.file) in there:
+            yield one
+
+
+def _fault(one: Broken) -> Hashable:
+    return (*_place_of(one), tuple((found.rule, found.message) for found in one.findings))
+
+
+def _place_of(one: Broken) -> tuple[Hashable, ...]:
+    return one.origin or one.file, one.environments, one.variants
+
+
+def _is_of(one: Broken, job: Job) -> bool:
+    """Whether a job is of what is broken."""
+    if one.origin:
+        return (
+            one.origin == job.origin
+            and (one.environments is None or job.environment in one.environments)
+            and (one.variants is None or job.variant in one.variants)
+        )
+    return one.file == job.file
+
+
+def _match(
+    left: list[Job], right: list[Job], found: dict[int, Job], by: Callable[[Job], Hashable | None]
+) -> None:
+    """Pairs those that are left, by a key: the first with the first, the second with the second."""
+    taken = {id(job) for job in found.values()}
+    free = dict(_numbered((job for job in left if id(job) not in taken), by))
+    waiting = [(number, job) for number, job in enumerate(right) if number not in found]
+    keys = _numbered((job for _, job in waiting), by)
+    numbers = {id(job): number for number, job in waiting}
+    for key, job in keys:
+        other = free.get(key)
+        if other is not None:
+            found[numbers[id(job)]] = other
+
+
+def _numbered(
+    jobs: Iterable[Job], by: Callable[[Job], Hashable | None]
+) -> Iterator[tuple[tuple[Hashable, int], Job]]:
+    seen: Counter[Hashable] = Counter()
+    for job in jobs:
+        key = by(job)
+        if key is not None:
+            yield (key, seen[key]), job
+            seen[key] += 1
+
+
+def _identity(job: Job) -> Hashable:
+    group = str(job.cr.data.get("apiVersion", "")).rpartition("/")[0]
+    return group, job.kind, job.namespace, job.name, job.environment
+
+
+def _source(job: Job) -> Hashable | None:
+    """The variant of a profile, whatever it is called: a name may hold a hash of what it is of."""
+    return (job.kind, job.origin, job.variant) if job.origin else None
+
+
+def _place(job: Job) -> Hashable | None:
+    """The name alone: environments may have been renamed, or be new."""
+    return (job.kind, job.namespace, job.name) if job.is_job and job.name else None

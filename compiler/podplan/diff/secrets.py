@@ -1,0 +1,77 @@
+"""Secret values in what is compared: stars take their place before anything is told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from podplan.diff.trees import Job
+from podplan.findings import value_at
+from podplan.lint.checks._secrets import STARS, is_secret, secret_variables
+
+LEAST = 4  # characters: a shorter value stands in too many words
+_ASSIGNED = re.compile(r"(?:^|[\s;\"'])-{0,2}([A-Za-z_][\w-]*)[=\s]\s*([^\s;\"']+)")
+
+
+def secrets_of(jobs: Iterable[Job]) -> frozenset[str]:
+    """The texts that look secret, or are in a Secret, in profiles, CRs and lowered objects."""
+    found: set[str] = set()
+    for job in jobs:
+        docs = [job.cr.data, job.profile.data if job.profile is not None else None]
+        docs += [group.doc.data for group in job.groups if group.doc.data["kind"] in ("Secret", "ConfigMap")]
+        for data in docs:
+            found.update(_secrets(data))
+    return frozenset(value for value in found if len(value) >= LEAST)
+
+
+def _secrets(data: Any) -> Iterator[str]:
+    for path in secret_variables(data):
+        yield str(value_at(data, path))
+    if isinstance(data, dict) and data.get("kind") == "Secret":
+        for part in ("data", "stringData"):
+            below = data.get(part)
+            yield from (str(value) for value in (below.values() if isinstance(below, dict) else ()))
+    yield from _spoken(data)
+
+
+def _spoken(data: Any) -> Iterator[str]:
+    """Values that command lines give to names of secrets: --api-key=…, [--api-key, …], export TOKEN=…."""
+    if isinstance(data, dict):
+        for value in data.values():
+            yield from _spoken(value)
+    elif isinstance(data, list):
+        words = [word if isinstance(word, str) else "" for word in data]
+        for option, value in pairwise(words):
+            if option.startswith("-") and is_secret(option.lstrip("-"), value):
+                yield value
+        for value in data:
+            yield from _spoken(value)
+    elif isinstance(data, str) and len(data) < 100_000:
+        for name, value in _ASSIGNED.findall(data):
+            if is_secret(name, value):
+                yield value
+
+
+def masked(value: Any, secrets: Iterable[str], kind: str = "", path: tuple[str | int, ...] = ()) -> Any:
+    """``value`` without what is secret; what stands in the data of a Secret always is."""
+    if kind == "Secret" and path[:1] in (("data",), ("stringData",)):
+        return _starred(value)
+    if isinstance(value, dict):
+        return {key: masked(below, secrets, kind, (*path, key)) for key, below in value.items()}
+    if isinstance(value, list):
+        return [masked(below, secrets, kind, (*path, number)) for number, below in enumerate(value)]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return STARS if str(value) in set(secrets) else value
+    if isinstance(value, str):
+        for secret in secrets:
+            if secret in value:
+                value = value.replace(secret, STARS)
+    return value
+
+
+def _starred(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _starred(below) for key, below in value.items()}
+    return STARS if isinstance(value, str | int) else value

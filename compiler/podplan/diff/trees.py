@@ -1,0 +1,188 @@
+"""One side of a comparison: every job of a tree, compiled and lowered, and what cannot be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from podplan.check import summarised
+from podplan.findings import Finding, Severity
+from podplan.groups import Group
+from podplan.kubernetes.shape import mapping, text
+from podplan.pipeline import Plan, Settings, plans
+from podplan.provenance import Doc
+from podplan.reading import Reader, Unread
+from podplan.reading.documents import Item, items, mentions_ours
+from podplan.rendering.origin import header_of, source_path
+from podplan.requests import RequestError
+from podplan.rules import RULES
+from podplan.source import Source
+
+
+class Job(NamedTuple):
+    """A job of a tree, or another Kubernetes object, which has neither ``profile`` nor ``groups``.
+
+    ``origin`` is the profile that it is of, by name, or "" for a hand-written CR. ``findings`` are the errors
+    of one that the API server would refuse; it has then no groups.
+    """
+
+    cr: Doc
+    file: str
+    origin: str
+    environment: str
+    variant: str
+    profile: Doc | None = None
+    inventory: Doc | None = None
+    groups: tuple[Group, ...] = ()
+    lowered: bool = False
+    findings: tuple[Finding, ...] = ()
+    is_job: bool = True
+
+    @property
+    def kind(self) -> str:
+        return text(self.cr.data, "kind")
+
+    @property
+    def namespace(self) -> str:
+        return text(mapping(self.cr.data, "metadata"), "namespace")
+
+    @property
+    def name(self) -> str:
+        """The name; of one that the API server names, what the name begins with and a star."""
+        metadata = mapping(self.cr.data, "metadata")
+        generated = text(metadata, "generateName")
+        return text(metadata, "name") or (f"{generated}*" if generated else "")
+
+
+class Broken(NamedTuple):
+    """A profile, or what it is under some environments, of which there is no CR; or a file that is not YAML.
+
+    ``variants`` are the ids of those that are broken, None for all.
+    """
+
+    file: str
+    origin: str
+    kind: str
+    environments: tuple[str, ...] | None
+    variants: tuple[str, ...] | None
+    findings: tuple[Finding, ...]
+
+
+class Tree(NamedTuple):
+    """All jobs, what is broken, and the environments that profiles have."""
+
+    jobs: tuple[Job, ...] = ()
+    broken: tuple[Broken, ...] = ()
+    environments: frozenset[str] = frozenset()
+
+
+def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -> Tree:
+    """The jobs of files, each profile under each of its environments, or those that ``settings`` names.
+
+    A rendered CR whose source is there is no job of its own. Raises RequestError, BoundExceeded.
+    """
+    asked = settings.environments
+    wanted = asked if isinstance(asked, tuple) else None
+    each = settings._replace(environments="each", policies=())
+    jobs: list[Job] = []
+    broken: list[Broken] = []
+    environments: set[str] = set()
+    for source in found:
+        if isinstance(source, Unread):
+            continue
+        if mentions_ours(source.text):
+            broken += _unreadable(source, each, reader)
+        for item in items(source):
+            made = list(_plans(item, each, reader))
+            own, wrong = _sorted(item, made, source, each, reader)
+            under = {job.environment for job in own}.union(*(one.environments or () for one in wrong))
+            environments |= under - {""}
+            jobs += own
+            broken += wrong
+    if wanted is not None:
+        jobs = [job for job in jobs if job.environment in wanted or not job.environment]
+        broken = [one for one in broken if not one.environments or set(one.environments).intersection(wanted)]
+    return Tree(tuple(jobs), tuple(broken), frozenset(environments))
+
+
+def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
+    if item.what in ("profile", "podplan") or (item.what == "cr" and not _is_rendered(item)):
+        yield from plans(item, settings, reader)
+    elif item.what == "object":
+        yield Plan(item, cr=item.doc, lowered=True)
+
+
+def _is_rendered(item: Item) -> bool:
+    said = header_of(item)
+    return said is not None and os.path.exists(source_path(item, said))
+
+
+def _sorted(
+    item: Item, made: Sequence[Plan], source: Source, settings: Settings, reader: Reader
+) -> tuple[list[Job], list[Broken]]:
+    """The plans that have a CR, and those that have none."""
+    origin = _origin(item)
+    jobs: list[Job] = []
+    broken: list[Broken] = []
+    for plan in made:
+        faulty = not plan.lowered and not _is_unknown(plan)
+        said = _errors([source], [plan], settings, reader) if faulty else ()
+        if plan.cr is not None:
+            jobs.append(
+                Job(
+                    plan.cr,
+                    item.doc.name,
+                    origin,
+                    plan.environment,
+                    plan.variant or "",
+                    plan.profile,
+                    plan.inventory,
+                    plan.groups,
+                    plan.lowered,
+                    said,
+                    item.what != "object",
+                )
+            )
+        elif plan.variant is not None or plan.failed or said:
+            kind = text(mapping(item.doc.data, "spec"), "job") or text(item.doc.data, "kind")
+            if plan.variant is None:
+                of = None if not plan.failed or plan.failed == ("",) else plan.failed
+                if plan.failed or said:
+                    broken.append(Broken(item.doc.name, origin, kind, of, None, said))
+            else:
+                broken.append(Broken(item.doc.name, origin, kind, (plan.environment,), (plan.variant,), said))
+    return jobs, broken
+
+
+def _origin(item: Item) -> str:
+    """The profile that an item is, by its name, else by its place."""
+    if item.what not in ("profile", "podplan"):
+        return ""
+    return text(mapping(item.doc.data, "metadata"), "name") or item.doc.name
+
+
+def _is_unknown(plan: Plan) -> bool:
+    """Whether the kind of a CR is one that is not lowered yet, and nothing is wrong with it."""
+    return any(seen.problem.rule == "CR900" for seen in plan.seen)
+
+
+def _errors(
+    found: Sequence[Source], made: Sequence[Plan], settings: Settings, reader: Reader
+) -> tuple[Finding, ...]:
+    said = summarised(found, made, settings, reader).findings
+    return tuple(one for one in said if one.severity is Severity.ERROR)
+
+
+def _unreadable(source: Source, settings: Settings, reader: Reader) -> Iterator[Broken]:
+    if any(RULES[fault.rule].severity is Severity.ERROR for fault in source.faults):
+        yield Broken(source.file, "", "file", None, None, _errors([source], [], settings, reader))
+
+
+def demand_environments(settings: Settings, *trees: Tree) -> None:
+    """Raises RequestError for an environment that was asked for and no profile has."""
+    known = frozenset[str]().union(*(tree.environments for tree in trees))
+    for name in settings.environments if isinstance(settings.environments, tuple) else ():
+        if name not in known:
+            there = f"there are {', '.join(sorted(known))}" if known else "no profile has any"
+            raise RequestError(f'no profile has the environment "{name}", before or after; {there}')

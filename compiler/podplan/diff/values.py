@@ -1,0 +1,154 @@
+"""Two trees of plain data, compared: maps by key, lists by what names their entries, quantities by size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+from podplan.diff.model import ABSENT
+from podplan.findings import Path
+from podplan.kinds._merge import MERGE_KEYS
+from podplan.kubernetes import quantities
+from podplan.selecting import NAMING_KEYS, Names, show
+
+# What tells entries of a list apart that are not maps of Kubernetes' own with a merge key.
+_KEYS = {**MERGE_KEYS, "tolerations": ("key", "operator", "value", "effect"), "ports": ("name",)}
+_GENERIC = (*NAMING_KEYS, "path")
+# The order of these says something: of variables that refer to others, and of ranks.
+_ORDERED = frozenset({"env", "replicaSpecs"})
+_SIZED = frozenset(
+    {"limits", "requests", "resources", "sizeLimit", "shm", "allocatable", "quota", "capacity", "storage"}
+)
+MAX_WORDS = 2_000  # of a list that is compared word by word
+
+
+class Delta(NamedTuple):
+    """A part that differs: the paths in both documents, as far as it is there, and both values."""
+
+    before_path: Path
+    after_path: Path
+    part: str
+    before: Any
+    after: Any
+
+
+class _Pair(NamedTuple):
+    """The two documents, with what names their entries, for the parts as people write them."""
+
+    before: Any
+    after: Any
+    names: Names
+
+
+def compared(before: Any, after: Any) -> Iterator[Delta]:
+    """The parts that differ, in the order of ``before``, then what is new; none for equal data."""
+    yield from _values(_Pair(before, after, {}), (), (), before, after)
+
+
+def _values(pair: _Pair, left: Path, right: Path, before: Any, after: Any) -> Iterator[Delta]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [*before, *(key for key in after if key not in before)]:
+            if before.get(key) is None and after.get(key) is None:
+                continue
+            one, other = (side[key] if side.get(key) is not None else ABSENT for side in (before, after))
+            yield from _values(pair, (*left, key), (*right, key), one, other)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _lists(pair, left, right, before, after)
+    elif not equal(left or right, before, after):
+        yield _delta(pair, left, right, before, after)
+
+
+def _delta(pair: _Pair, left: Path, right: Path, before: Any, after: Any) -> Delta:
+    data, path = (pair.before, left) if after is ABSENT else (pair.after, right)
+    return Delta(left, right, show(data, path, pair.names), before, after)
+
+
+def equal(path: Path, before: Any, after: Any) -> bool:
+    """Whether two values mean the same: quantities by their size, where there are some."""
+    if isinstance(before, bool) is isinstance(after, bool) and before == after:
+        return True
+    if before is ABSENT or after is ABSENT or not _SIZED.intersection(map(str, path)):
+        return False
+    size = quantities.parse(before)
+    return size is not None and size == quantities.parse(after)
+
+
+def _lists(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[Any]) -> Iterator[Delta]:
+    if before == after and repr(before) == repr(after):
+        return
+    if not any(isinstance(entry, dict | list) for entry in (*before, *after)):
+        yield from _words(pair, left, right, before, after)
+        return
+    keys = _keys(str(right[-1]) if right else "", [*before, *after], before, after)
+    ours = _by_key(before, keys)
+    theirs = _by_key(after, keys)
+    for key, number in ours.items():
+        if key in theirs:
+            other = theirs[key]
+            one = (*left, number), (*right, other)
+            yield from _values(pair, *one, before[number], after[other])
+        else:
+            yield _delta(pair, (*left, number), right, before[number], ABSENT)
+    for key, number in theirs.items():
+        if key not in ours:
+            yield _delta(pair, left, (*right, number), ABSENT, after[number])
+    if right and right[-1] in _ORDERED and keys:
+        one_order, other_order = [k for k in ours if k in theirs], [k for k in theirs if k in ours]
+        if one_order != other_order:
+            said = [[str(key[0]) for key in order] for order in (one_order, other_order)]
+            found = _delta(pair, left, right, *said)
+            yield found._replace(part=f"{found.part} (order)")
+
+
+def _keys(field: str, entries: list[Any], before: list[Any], after: list[Any]) -> tuple[str, ...]:
+    """The keys that name the entries of both lists; empty where nothing does but their place."""
+    if not all(isinstance(entry, dict) for entry in entries):
+        return ()
+    known = _KEYS.get(field)
+    if known and all(entry.get(known[0]) is not None for entry in entries):
+        return known
+    for key in _GENERIC:
+        names = [[entry.get(key) for entry in side] for side in (before, after)]
+        if all(
+            all(isinstance(name, str | int) for name in side) and len(set(side)) == len(side)
+            for side in names
+        ):
+            return (key,)
+    return ()
+
+
+def _by_key(entries: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], int]:
+    """The index of each entry by its key; of entries with one key, each has a number besides."""
+    found: dict[tuple[Any, ...], int] = {}
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for number, entry in enumerate(entries):
+        key = tuple(str(entry.get(part, "")) for part in keys)
+        found[(*key, seen[key])] = number
+        seen[key] += 1
+    return found
+
+
+def _words(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[Any]) -> Iterator[Delta]:
+    """A list of plain values, such as args: each stretch that differs is one delta, told as a list.
+
+    The value of an option comes with the option: ["--epochs", 90] and not [90].
+    """
+    if max(len(before), len(after)) > MAX_WORDS:
+        yield _delta(pair, left, right, before, after)
+        return
+    one, other = ([repr(word) for word in side] for side in (before, after))
+    for how, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if how == "equal":
+            continue
+        option = (
+            i > 0 and k > 0 and _is_option(before[i - 1]) and not _is_option((before[i:j] or after[k:m])[0])
+        )
+        start, begin = (i - 1, k - 1) if option else (i, k)
+        found = _delta(pair, left, right, before[start:j] or ABSENT, after[begin:m] or ABSENT)
+        yield found
+
+
+def _is_option(word: Any) -> bool:
+    return isinstance(word, str) and word.startswith("-") and "=" not in word

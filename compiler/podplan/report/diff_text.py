@@ -1,0 +1,68 @@
+"""What differs, for a terminal: the impact, what becomes of each job, and each change with where it is."""
+
+from __future__ import annotations
+
+from podplan.diff.model import ABSENT, Diff, Difference
+from podplan.report import diff_words as words
+from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
+from podplan.report.visible import visible
+
+WIDTH = 80  # within which a change is told in one line
+GREEN = "32"
+_COLOURS = {"created": GREEN, "mended": GREEN, "removed": RED, "broken": RED, "re-run": YELLOW}
+
+
+def render(diff: Diff, style: Style = PLAIN) -> str:
+    """The text; "no change" where there is none."""
+    parts = [style.paint(words.title(diff), BOLD)]
+    if diff.is_empty:
+        parts.append(words.NO_CHANGE)
+    else:
+        told = [f"impact  {words.impact_line(diff)}"]
+        told += [f"queue   {words.queue_line(queue)}" for queue in words.queues(diff)]
+        parts.append("\n".join(told))
+        parts += _jobs(diff, style)
+        parts += _changes(diff, style)
+    parts += ["\n".join(f"note    {note}" for note in diff.notes)] if diff.notes else []
+    return "\n\n".join(parts) + "\n"
+
+
+def _jobs(diff: Diff, style: Style) -> list[str]:
+    lines = []
+    for group in words.grouped(diff):
+        what = words.action(group.first)
+        head = f"{words.SIGNS[group.first.what]} {what:9}"
+        many = f"{len(group.names)} " if len(group.names) > 1 else ""
+        text = f"{head}{many}{group.first.kind} {words.listed(group.names)}"
+        size = words.sizes(group)
+        text += f"  ({size})" if size else ""
+        lines.append(style.paint(text[:11], _COLOURS.get(what, BLUE)) + text[11:])
+        lines.append(f"{' ' * 11}{visible(group.first.file)}")
+        lines += [f"{' ' * 11}{reason}" for reason in [*words.reasons(group), *words.errors(group)]]
+    return ["\n".join(lines)] if lines else []
+
+
+def _changes(diff: Diff, style: Style) -> list[str]:
+    names = words.called(diff)
+    return ["\n\n".join(_change(change, names, style) for change in diff.changes)] if diff.changes else []
+
+
+def _change(change: Difference, names: list[str], style: Style) -> str:
+    where = words.place(change)
+    around = f"    in {words.extent(change, names)}" + (f"  {style.paint(where, BLUE)}" if where else "")
+    head = f"{change.kind} {visible(change.part)}".rstrip()
+    told = words.lines(change)
+    if not change.part:
+        sign, name = ("-", change.before) if change.after is ABSENT else ("+", change.after)
+        return f"{_painted(f'{sign} {change.kind} {words.value(name)}', style)}\n{around}"
+    if len(told) <= 2 and len(told) == sum(side is not ABSENT for side in (change.before, change.after)):
+        short = " → ".join(line[2:] for line in told)
+        gone = "" if len(told) == 2 else "(removed) " if change.after is ABSENT else "(new) "
+        line = f"{head}: {gone}{short}"
+        if len(line) <= WIDTH:
+            return f"{style.paint(head, BOLD)}{line[len(head) :]}\n{around}"
+    return "\n".join([style.paint(head, BOLD), *(f"    {_painted(line, style)}" for line in told), around])
+
+
+def _painted(line: str, style: Style) -> str:
+    return style.paint(line, {"-": RED, "+": GREEN}.get(line[:1], ""))

@@ -1,0 +1,241 @@
+"""A comparison in words, for people: what its text and its Markdown have in common."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import unified_diff
+from typing import Any, NamedTuple
+
+from podplan.diff.model import ABSENT, Count, Diff, Difference, JobChange, Queue
+from podplan.facts.changes import Effect
+from podplan.lint.checks._resources import shown as amount
+from podplan.report.visible import visible
+
+MAX_VALUE = 240  # characters of a value in one line
+MAX_HUNK = 24  # lines of a text that changes
+MAX_NAMES = 3
+SIGNS = {"created": "+", "removed": "-", "changed": "~", "broken": "x", "mended": "o"}
+EFFECTS = {"re-run": "re-run", "in-place": "in place", "none": "relabel", None: "same CR"}
+_COUNTED = ("created", "removed", "rerun", "changed", "broken", "mended")
+_WORDS = {"rerun": "to re-run", "changed": "changed in place"}
+NO_CHANGE = "no change: both sides make the same objects"
+
+
+class Group(NamedTuple):
+    """Jobs of one file, that have the same said of them; ``changes`` are theirs."""
+
+    first: JobChange
+    names: tuple[str, ...]
+    pods: Count
+    gpus: Count
+
+
+def title(diff: Diff) -> str:
+    """What is compared with what: "main (1a2b3c4) → work tree"."""
+    return visible(f"{diff.base} → {diff.head}")
+
+
+def impact_line(diff: Diff) -> str:
+    """The impact in one line: "+8 GPUs (8 → 16), +1 Pod (1 → 2); 1 created, 12 to re-run"."""
+    found = diff.impact
+    jobs = [f"{number} {_WORDS.get(name, name)}" for name in _COUNTED if (number := getattr(found, name))]
+    sums = ", ".join([_sum(found.gpus, "GPU"), _sum(found.pods, "Pod")])
+    return f"{sums}; {', '.join(jobs) or 'no job changes'}"
+
+
+def _sum(count: Count, noun: str) -> str:
+    if not count.more:
+        return f"{noun}s unchanged ({count.after})"
+    return f"{count.more:+} {noun}{'' if abs(count.more) == 1 else 's'} ({count.before} → {count.after})"
+
+
+def queue_line(queue: Queue) -> str:
+    """What changes for a queue: "research: nvidia.com/gpu 8 → 16 of 64"."""
+    before, after = (amount(units, queue.resource) for units in queue.asked)
+    more = amount(abs(queue.asked.more), queue.resource)
+    sign = "+" if queue.asked.more > 0 else "-"
+    line = f"{queue.name}: {sign}{more} {queue.resource} ({before} → {after}"
+    if queue.quota is None:
+        return visible(line + ", no quota known)")
+    line += f" of a quota of {amount(queue.quota, queue.resource)}"
+    over = queue.asked.after - queue.quota
+    return visible(line + (f", {amount(over, queue.resource)} too many)" if over > 0 else ")"))
+
+
+def queues(diff: Diff) -> list[Queue]:
+    """The queues to tell of: accelerators always, other resources where their quota is exceeded."""
+    return [
+        queue
+        for queue in diff.impact.queues
+        if "/" in queue.resource or (queue.quota is not None and queue.asked.after > queue.quota)
+    ]
+
+
+def action(change: JobChange) -> str:
+    """What becomes of a job, in a word or two."""
+    return EFFECTS[change.effect] if change.what == "changed" else change.what
+
+
+def grouped(diff: Diff) -> list[Group]:
+    """The jobs, those of which the same is to be said as one; what is broken first, then what costs most."""
+    names = called(diff)
+    found: dict[str, list[int]] = {}
+    for number, one in enumerate(diff.jobs):
+        if one.what == "changed" and one.effect is None and one.is_job and not one.was:
+            continue
+        said = tuple((finding.rule, finding.message, finding.location) for finding in one.findings)
+        facts = tuple(dict.fromkeys(effect.fact.id for effect in one.effects))
+        key = repr((action(one), one.kind, one.file, said, facts, bool(one.was), one.is_job))
+        found.setdefault(key, []).append(number)
+    groups = [
+        Group(
+            diff.jobs[numbers[0]],
+            tuple(names[number] for number in numbers),
+            _total(diff.jobs[number].pods for number in numbers),
+            _total(diff.jobs[number].gpus for number in numbers),
+        )
+        for numbers in found.values()
+    ]
+    order = ("broken", "created", "removed", "re-run", "in place", "relabel", "mended", "same CR")
+    return sorted(groups, key=lambda group: (not group.first.is_job, order.index(action(group.first))))
+
+
+def _total(counts: Iterable[Count]) -> Count:
+    listed = list(counts)
+    return Count(sum(count.before for count in listed), sum(count.after for count in listed))
+
+
+def called(diff: Diff) -> list[str]:
+    """What each job is called: by its name, with namespace and environment where that is not enough."""
+    spaces = Counter(name for name, _ in {(job.name, job.namespace) for job in diff.jobs})
+    same = Counter((job.namespace, job.name) for job in diff.jobs)
+    shown = []
+    for job in diff.jobs:
+        name = f"{job.namespace}/{job.name}" if spaces[job.name] > 1 and job.namespace else job.name
+        where = job.variant if job.what in ("broken", "mended") and not job.namespace else job.environment
+        more = f" ({where})" if where and same[job.namespace, job.name] > 1 else ""
+        shown.append(visible((f"{job.was} → {name}" if job.was else name) + more))
+    return shown
+
+
+def listed(names: Sequence[str], most: int = MAX_NAMES) -> str:
+    """Names as a list for people: "a, b, c and 9 more"."""
+    if len(names) <= most + 1:
+        return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def sizes(group: Group) -> str:
+    """How big jobs are, or were and are: "4 Pods, 32 GPUs", "4 → 8 Pods, 32 → 64 GPUs"."""
+    said = []
+    for count, noun in ((group.pods, "Pod"), (group.gpus, "GPU")):
+        if group.first.what == "created":
+            told = str(count.after)
+        elif group.first.what == "removed":
+            told = str(count.before)
+        else:
+            told = str(count.after) if not count.more else f"{count.before} → {count.after}"
+        if told != "0":
+            said.append(f"{told} {noun}{'' if told == '1' else 's'}")
+    return ", ".join(said)
+
+
+def reasons(group: Group) -> list[str]:
+    """Why the effect of a change is what it is: each fact once, with its basis and the fields it is about."""
+    if group.first.was:
+        return ["under another name it is another job, which runs from the start; the former one is removed"]
+    fields: dict[str, tuple[Effect, list[str]]] = {}
+    for effect in group.first.effects:
+        entry = fields.setdefault(effect.fact.id, (effect, []))
+        last = ".".join(str(step) for step in effect.path if isinstance(step, str))
+        entry[1].append(last)
+    return [
+        visible(f"{listed(list(dict.fromkeys(told)))}: {effect.fact.text} [{effect.fact.basis}]")
+        for effect, told in fields.values()
+    ]
+
+
+def errors(group: Group) -> list[str]:
+    """The errors of what is broken, or was, each with its place."""
+    return [
+        visible(f"{found.rule} {found.location.file}:{found.location.line}: {found.message}")
+        for found in group.first.findings
+    ]
+
+
+def extent(change: Difference, names: Sequence[str]) -> str:
+    """In how many objects of which jobs: "384 Pods of 12 jobs (a, b, c and 9 more)"."""
+    jobs = [names[number] for number in change.jobs]
+    whose = jobs[0] if len(jobs) == 1 else f"{len(jobs)} jobs ({listed(jobs)})"
+    if not change.roles and change.objects == len(jobs):
+        return whose
+    role = f"{change.roles[0]} " if len(change.roles) == 1 else ""
+    return visible(f"{change.objects} {role}{change.kind}{'' if change.objects == 1 else 's'} of {whose}")
+
+
+def place(change: Difference) -> str:
+    """Where a value is written: "jobs/base.yaml:7"; "" where nobody wrote it."""
+    where = change.place
+    return visible(f"{where.file}:{where.line}") if where is not None else ""
+
+
+def value(data: Any) -> str:
+    """A value in one line."""
+    if isinstance(data, str):
+        plain = data if data and data.strip() == data else json.dumps(data, ensure_ascii=False)
+        told = plain
+    elif isinstance(data, list) and not any(isinstance(entry, dict | list) for entry in data):
+        told = " ".join(_word(entry) for entry in data)
+    else:
+        told = _flow(data)
+    told = visible(told)
+    if len(told) <= MAX_VALUE:
+        return told
+    return f"{told[: MAX_VALUE - 40]} … ({len(told)} characters)"
+
+
+def _word(word: Any) -> str:
+    text = word if isinstance(word, str) else json.dumps(word)
+    return (
+        text
+        if text and not any(letter.isspace() for letter in text)
+        else json.dumps(text, ensure_ascii=False)
+    )
+
+
+def _flow(data: Any) -> str:
+    if isinstance(data, dict):
+        return "{" + ", ".join(f"{key}: {_flow(below)}" for key, below in data.items()) + "}"
+    if isinstance(data, list):
+        return "[" + ", ".join(map(_flow, data)) + "]"
+    return data if isinstance(data, str) else json.dumps(data)
+
+
+def lines(change: Difference) -> list[str]:
+    """The value as it was and is, in lines that begin with - and +, or with a blank around texts."""
+    before, after = change.before, change.after
+    if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
+        return _hunk(before, after)
+    told = [("-", before), ("+", after)]
+    found = []
+    for sign, side in told:
+        if side is not ABSENT:
+            texts = side.splitlines() if isinstance(side, str) and "\n" in side.strip() else [value(side)]
+            found += [f"{sign} {visible(text)[:MAX_VALUE]}" for text in _few(texts)]
+    return found
+
+
+def _hunk(before: str, after: str) -> list[str]:
+    found = list(unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm=""))[2:]
+    kept = [f"{line[0]} {visible(line[1:])[:MAX_VALUE]}" for line in found if not line.startswith("@@")]
+    if not kept:
+        return ["  only the line ends are others"]
+    return _few(kept)
+
+
+def _few(texts: list[str]) -> list[str]:
+    if len(texts) <= MAX_HUNK:
+        return texts
+    return [*texts[: MAX_HUNK - 1], f"  … {len(texts) - MAX_HUNK + 1} more lines"]
