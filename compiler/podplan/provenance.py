@@ -212,7 +212,7 @@ class Cursor:
 
     __eq__ = __ne__ = __add__ = __radd__ = __bool__ = __iter__ = __len__ = _refuse
     __contains__ = __int__ = __float__ = __str__ = __format__ = __lt__ = __gt__ = _refuse
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # a place is no key of a dict, by mistake for its value
 
 
 class Marked(NamedTuple):

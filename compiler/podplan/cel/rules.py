@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.typing import NamedTuple
+from podplan.typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
 
@@ -66,10 +66,10 @@ def rules_from(data: list[list[list[str]]]) -> Rules:
     )
 
 
-def verdict_from(data: list[list[list[object]]]) -> Verdict:
+def verdict_from(data: list[list[list[Any]]]) -> Verdict:
     """The verdict that was written as JSON."""
     failures, faults = data
     return Verdict(
-        tuple(Failure(*row) for row in failures),  # type: ignore[arg-type]
-        tuple(Fault(tuple(path), *rest) for path, *rest in faults),  # type: ignore[arg-type]
+        tuple(Failure(*row) for row in failures),
+        tuple(Fault(tuple(path), *rest) for path, *rest in faults),
     )

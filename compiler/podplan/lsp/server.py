@@ -123,7 +123,7 @@ class Server:
             self._fail(is_request, method, id_, FAILED, str(error))
         except BrokenPipeError:
             raise
-        except Exception as error:
+        except Exception as error:  # a fault of podplan must not end the session
             self._fail(is_request, method, id_, INTERNAL, _internal(error))
         else:
             if is_request:
@@ -135,7 +135,7 @@ class Server:
         try:
             self.report = self.workspace.check()
             told = diagnostics(self.report, self.workspace.documents, self.encoding)
-        except Exception as error:
+        except Exception as error:  # nor here: the next edit is checked again
             self.log(_LOG_ERROR, _internal(error))
             return
         versions = {one.uri: one.version for one in self.workspace.documents.open.values()}

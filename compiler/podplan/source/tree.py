@@ -67,6 +67,7 @@ class Leaf(NamedTuple):
 def trees(text: str) -> list[Tree]:
     """The documents of a text that has no faults, without comments; those without content are left out."""
     base = 1 if text.startswith("\ufeff") else 0
+    # The stubs of PyYAML leave out what is written in C.
     get = cyaml.CParser(text[base:]).get_event  # type: ignore[attr-defined]
     found: list[Tree] = []
     open_: list[tuple[Any, list[Tree]]] = []
