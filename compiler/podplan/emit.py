@@ -67,6 +67,7 @@ def emit_document(data: Any, header: str | None = None) -> str:
     number that JSON cannot hold and BoundExceeded for data that is nested too deeply or contains itself.
     """
     stream = io.StringIO()
+    # The stubs of PyYAML leave out what is written in C.
     emitter = cyaml.CEmitter(stream, width=_UNLIMITED, allow_unicode=True)  # type: ignore[attr-defined]
     emit: Emit = emitter.emit
     emit(StreamStartEvent())
