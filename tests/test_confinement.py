@@ -18,7 +18,8 @@ POLICY = "id: ORG001\nname: stolen\n"
 SOURCES = Path(package.__path__[0]).parent
 HERE = Path(__file__).parent.parent
 # Where Python and what is installed lie: code that podplan is made of, and data of its own.
-KNOWN = {os.path.realpath(path) for path in (sys.prefix, sys.base_prefix, *sys.path, SOURCES, HERE) if path}
+INSTALLED = (sys.prefix, sys.base_prefix, *sys.path, str(SOURCES), str(HERE))
+KNOWN = {os.path.realpath(path) for path in INSTALLED if path}
 
 
 class Tree:

@@ -89,8 +89,9 @@ def _answer(worker: _Worker, request: str) -> dict[str, Any]:
         return answer
     _stop()
     raise BoundExceeded(
-        f"the CEL expressions of a policy took more than {MAX_CEL_SECONDS} seconds (the limit cel-seconds) or "
-        f"{MAX_CEL_MEMORY} bytes (cel-bytes) on one document; make them do less, or set others in {VARIABLE}"
+        f"the CEL expressions of a policy took more than {MAX_CEL_SECONDS} seconds (cel-seconds) or "
+        f"{MAX_CEL_MEMORY} bytes (cel-bytes) on one document; make them do less, or set other limits "
+        f"in {VARIABLE}"
     )
 
 
