@@ -76,14 +76,23 @@ def test_imports_lead_down(name: str, path: Path) -> None:
 
 
 HEAVY = {
+    "click",
     "dataclasses",
+    "email",
+    "gettext",
     "importlib.metadata",
+    "inspect",
     "jinja2",
     "jsonschema",
+    "jsonschema_rs",
+    "locale",
     "logging",
+    "platform",
+    "socket",
     "ruamel",
     "tempfile",
     "tomllib",
+    "typing",
     "podplan.profile",
     "podplan.importing",
     "podplan.formatting",
