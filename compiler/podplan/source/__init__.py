@@ -177,7 +177,7 @@ class Document:
     def _key(self, here: Entry) -> Span | None:
         if here.key_start is None:
             return None
-        return self._lines.span(here.key_start.index + self._base, here.key_end.index + self._base)
+        return self._lines.span(here.key_start + self._base, here.key_end + self._base)
 
 
 def read(content: bytes, file: str) -> Source:

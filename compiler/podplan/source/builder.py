@@ -26,7 +26,7 @@ from podplan.limits import MAX_DEPTH
 from podplan.source import scalars
 from podplan.source.merging import bad_source, merge
 from podplan.source.places import Alias, Merge, Table, repeated_keys, table
-from podplan.source.plain import Keys, Odd, Values
+from podplan.source.plain import KEYS, VALUES, Odd
 from podplan.source.properties import Properties, any_in
 from podplan.source.scalars import NUMBER_STARTS, WORDS
 from podplan.source.tally import Tally
@@ -64,8 +64,9 @@ class Builder:
 
     def run(self) -> None:
         """Read to the end. Raises yaml.YAMLError where the text is not YAML, and BoundExceeded."""
+        # The stubs of PyYAML leave out what is written in C.
         get: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
-        values, keys = Values(), Keys()
+        values, keys = VALUES, KEYS
         properties, has_properties = self._properties, any_in(self.text)
         troubles, repeated = self.troubles, self._repeated
         merging: list[dict[Any, Any]] = []
@@ -89,18 +90,18 @@ class Builder:
                                 key = keys[key]
                             except Odd:
                                 key = properties.odd_key(event)
-                    end = event.end_mark
+                    end = event.end_mark.index
                 elif kind is MappingEndEvent:
                     if merging and merging[-1] is data:
                         merge(merging.pop(), places, troubles)
                         table(places, self._tables)
                     if places[1]:
-                        places[1] = event.end_mark
+                        places[1] = event.end_mark.index
                     data, places, in_map = stack.pop()
                     continue
                 elif kind is AliasEvent:
                     key = properties.alias_key(event)
-                    end = event.end_mark
+                    end = event.end_mark.index
                 else:
                     key, end = self._collection_as_key(event, get, len(stack))
                 if key in data:
@@ -108,7 +109,7 @@ class Builder:
                     del data[key]
                 elif key.__class__ is Merge and not (merging and merging[-1] is data):
                     merging.append(data)
-                places += (key, event.start_mark, end)
+                places += (key, event.start_mark.index, end)
                 event = get()
                 kind = event.__class__
             if kind is ScalarEvent:
@@ -121,7 +122,7 @@ class Builder:
                             value = values[value]
                         except Odd:
                             value = properties.odd_value(event)
-                places += (event.start_mark, event.end_mark)
+                places += (event.start_mark.index, event.end_mark.index)
                 if in_map:
                     data[key] = value
                 else:
@@ -129,7 +130,7 @@ class Builder:
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 is_map = kind is MappingStartEvent
                 below: Any = {} if is_map else []
-                below_places = [event.start_mark, event.flow_style, is_map]
+                below_places = [event.start_mark.index, event.flow_style, is_map]
                 places += (below_places, None)
                 if in_map:
                     data[key] = below
@@ -146,13 +147,13 @@ class Builder:
                 data, places, in_map = below, below_places, is_map
             elif kind is SequenceEndEvent:
                 if places[1]:
-                    places[1] = event.end_mark
+                    places[1] = event.end_mark.index
                 data, places, in_map = stack.pop()
             elif kind is AliasEvent:
                 value, target = properties.alias(event, data, stack)
                 if key.__class__ is Merge and in_map and not isinstance(value, dict):
                     value = bad_source(event, troubles)
-                places += (Alias(event.start_mark, event.end_mark, target), None)
+                places += (Alias(event.start_mark.index, event.end_mark.index, target), None)
                 if in_map:
                     data[key] = value
                 else:
@@ -178,12 +179,12 @@ class Builder:
         return start
 
     def _finish(self, data: Any, places: list[Any], start: int) -> None:
-        if data is None and places[0].index == places[1].index:
+        if data is None and places[0] == places[1]:
             return  # nothing between two markers
         for repeated in {id(places): places for places in self._repeated}.values():
             for key, begin, end, first in repeated_keys(repeated):
                 message = f'the key "{short(key)}" is already in line {{line}}; keep one of the two'
-                self.troubles.add("YAML002", message, begin.index, end.index, first.index)
+                self.troubles.add("YAML002", message, begin, end, first)
         secret = isinstance(data, dict) and data.get("kind") == "Secret"
         for event in self._properties.odd:
             self.troubles.hint(event, scalars.hint(event.value, secret))
@@ -210,4 +211,4 @@ class Builder:
             what = "mapping" if isinstance(first, MappingStartEvent) else "list"
             message = f"a key is a {what}, which Kubernetes refuses; write a word, or quote the key"
             self.troubles.add("YAML008", message, start, end)
-        return self.text[start:end], event.end_mark
+        return self.text[start:end], end

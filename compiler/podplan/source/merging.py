@@ -12,7 +12,7 @@ _MERGE_SOURCE = 'a merge key "<<" takes a mapping or a list of mappings; write t
 def merge(data: dict[Any, Any], places: list[Any], troubles: Troubles) -> None:
     """Replace each merge key in ``data`` by what it merges."""
     merged: dict[str, Any] = {}
-    marks = {places[i]: places[i + 1] for i in range(HEAD, len(places), MAP_STRIDE)}
+    starts = {places[i]: places[i + 1] for i in range(HEAD, len(places), MAP_STRIDE)}
     explicit: set[str] = set()
     for key, value in data.items():
         if key.__class__ is not Merge:
@@ -21,14 +21,14 @@ def merge(data: dict[Any, Any], places: list[Any], troubles: Troubles) -> None:
             continue
         sources = value if isinstance(value, list) else [value]
         if not all(isinstance(source, dict) for source in sources):
-            at = key.mark.index
+            at = key.start
             troubles.add("YAML012", _MERGE_SOURCE, at, at + len("<<"))
         maps = [source for source in reversed(sources) if isinstance(source, dict)]
         for source in maps:
             merged.update(source)
         overridden = {one for source in maps for one in source if one in explicit}
         if overridden:
-            _warn_of(key, sorted((marks[one].index, one) for one in overridden), troubles)
+            _warn_of(key, sorted((starts[one], one) for one in overridden), troubles)
     data.clear()
     data.update(merged)
 
@@ -41,7 +41,7 @@ def _warn_of(merge: Merge, overridden: list[tuple[int, str]], troubles: Troubles
         f'the merge key "<<" overrides "{short(name)}" of line {{line}}{more} in kubectl, but not in'
         " other tools; put it above all other keys"
     )
-    at = merge.mark.index
+    at = merge.start
     troubles.add("YAML005", message, at, at + len("<<"), first)
 
 

@@ -1,10 +1,10 @@
 """Where the parts of a document stand in its text.
 
-The marks of a collection are one flat list, its *places*: ``[start, end, is_mapping]``, then for each
-entry of a mapping ``key, key start, key end, value start, value end``, for each of a list ``value
-start, value end``. A value that is a collection has its own places as value start and None as value
-end; an alias has an ``Alias``. ``end`` is a mark only for flow collections: libyaml lets the end of a
-block collection overshoot.
+Offsets are 0-based, in code points. Those of a collection are one flat list, its *places*: ``[start, end,
+is_mapping]``, then for each entry of a mapping ``key, key start, key end, value start, value end``, for each
+of a list ``value start, value end``. A value that is a collection has its own places as value start and None
+as value end; an alias has an ``Alias``. ``end`` is False for block collections: libyaml lets their end
+overshoot.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Table = dict[str, tuple[list[Any], int]]
 
 
 class Alias(NamedTuple):
-    """The place of ``*name``: its own marks, and the places of the collection that it stands for."""
+    """The place of ``*name``: its own offsets, and the places of the collection that it stands for."""
 
     start: Any
     end: Any
@@ -35,10 +35,10 @@ class Alias(NamedTuple):
 class Merge:
     """One occurrence of the key ``<<``; it stands in the data until the mapping is complete."""
 
-    __slots__ = ("mark",)
+    __slots__ = ("start",)
 
-    def __init__(self, mark: Any) -> None:
-        self.mark = mark
+    def __init__(self, start: int) -> None:
+        self.start = start
 
 
 class Entry(NamedTuple):
@@ -113,7 +113,7 @@ def repeated_keys(places: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
 
 
 def offsets(place: Any, end: Any, base: int, text: str) -> tuple[int, int]:
-    """Where a value starts and ends in ``text``, its marks being relative to ``base``.
+    """Where a value starts and ends in ``text``, its places being relative to ``base``.
 
     A block ends with its last value, without the blank lines and comments that may follow.
     """
@@ -122,10 +122,10 @@ def offsets(place: Any, end: Any, base: int, text: str) -> tuple[int, int]:
     while isinstance(last, list) and not last[1]:
         last, stop = last[-2], last[-1]
     if isinstance(last, list):
-        return start.index + base, last[1].index + base
+        return start + base, last[1] + base
     if isinstance(last, Alias):
-        return start.index + base, last.end.index + base
-    return start.index + base, scalar_end(text, last.index + base, stop.index + base)
+        return start + base, last.end + base
+    return start + base, scalar_end(text, last + base, stop + base)
 
 
 def scalar_end(text: str, start: int, end: int) -> int:

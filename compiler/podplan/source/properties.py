@@ -55,7 +55,7 @@ class Properties:
     def odd_key(self, event: Any) -> Any:
         """The key of a plain scalar that is none, or the merge key."""
         if event.value == "<<":
-            return Merge(event.start_mark)
+            return Merge(event.start_mark.index)
         what = "null" if scalars.resolve(event.value) is None else "a number beyond 64 bits"
         self._troubles.at(
             event, "YAML008", f"a key is {what}, which Kubernetes refuses; write a word, or quote it"
@@ -69,7 +69,7 @@ class Properties:
         if event.value == "<<" and (
             tag == scalars.TAG_PREFIX + "merge" or (tag is None and event.implicit[0])
         ):
-            return Merge(event.start_mark)
+            return Merge(event.start_mark.index)
         if tag is None and event.implicit[0]:
             key = scalars.key_text(event.value)
         elif tag is None or tag in ("!", scalars.TAG_PREFIX + "str"):
