@@ -124,8 +124,8 @@ def differences(
 
 
 def _foreign(entry: Entry, text: str) -> str:
-    is_not = entry.is_not or "no file of podplan's, by its first line"
-    return f"this is {is_not}, where {_renders(text)} one; take it away"
+    why = f"it is {entry.is_not}" if entry.is_not else "podplan did not write it"
+    return f"{why}, and {_renders(text)} a file of this name; move it away"
 
 
 def _stale(now: bytes, text: str) -> str:
