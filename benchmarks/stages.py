@@ -72,8 +72,7 @@ class Clock:
 def main(folder: str) -> None:
     clock = Clock()
     import podplan.check
-    import podplan.cli.check
-    from podplan.cli import podplan as command
+    from podplan.cli.commands import podplan as command
 
     for stage, names in BORDERS.items():
         for name in names:

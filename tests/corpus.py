@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import yaml
 from click.testing import CliRunner
 
-from podplan.cli import podplan
+from podplan.cli.commands import podplan
 from podplan.emit import emit_document
 from podplan.rules import RULES
 from tests import verdicts

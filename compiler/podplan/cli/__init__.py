@@ -53,6 +53,8 @@ def main() -> NoReturn:
         with _in_time():
             code = _called(sys.argv[1:])
         sys.exit(code)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except RequestError as error:
         say(str(error))
         sys.exit(WRONG_REQUEST)

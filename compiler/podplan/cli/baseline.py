@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import click
 
-from podplan.cli.check import checking, demand_all, run
+from podplan.cli.checking import checking, demand_all, run
 from podplan.cli.completing import files
 from podplan.cli.options import default_paths, input_options, lowering_options
 from podplan.cli.output import replace_file, write

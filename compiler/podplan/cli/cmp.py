@@ -16,7 +16,7 @@ from podplan.argocd.destination import missing, version
 from podplan.argocd.generating import Generated, generate, inventory_path, root_of_copy
 from podplan.argocd.options import demand_options, with_options
 from podplan.argocd.parameters import Given, given
-from podplan.cli.check import demand_all, exit_code
+from podplan.cli.checking import demand_all, exit_code
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import FAIL_ON, Request, request
@@ -83,7 +83,9 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
 
 
 @command.command("generate")
-@click.option("--fail-on", type=FAIL_ON, default=None, help="Severity that keeps everything back [error].")
+@click.option(
+    "--fail-on", type=click.Choice(FAIL_ON), default=None, help="Severity that keeps everything back [error]."
+)
 @click.option(
     "--manifests",
     type=click.Choice(parameters.TREATMENTS),

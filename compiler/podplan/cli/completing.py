@@ -9,11 +9,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
-import click
-
 from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import click
     from click.shell_completion import CompletionItem
 
     Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]

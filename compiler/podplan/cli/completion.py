@@ -17,7 +17,7 @@ def command(shell: str) -> int:
     """
     from click.shell_completion import get_completion_class
 
-    from podplan.cli import podplan
+    from podplan.cli.commands import podplan
 
     kind = get_completion_class(shell)
     assert kind is not None

@@ -26,7 +26,9 @@ OWN_CODE = re.compile(r"VAP:.+|[A-Z]{2,12}[0-9]{3}|[a-z0-9-]+")
 @click.argument("topic", shell_complete=topics)
 @click.option("--examples", is_flag=True, help="All examples of a rule.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text")
-@click.option("--color", type=COLOURS, default="auto", help="Colours in text [auto: on a terminal].")
+@click.option(
+    "--color", type=click.Choice(COLOURS), default="auto", help="Colours in text [auto: on a terminal]."
+)
 def command(topic: str, examples: bool, format_: str, color: str) -> int:
     """Explain a rule (RES001 or shm-missing) or a field (spec.shm, DeepSpeedJob.spec.config.slotsPerWorker).
 

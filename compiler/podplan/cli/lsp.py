@@ -41,7 +41,7 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 
 def settings_for(path: str, inventory: str = "", config: str = "", isolated: bool = False) -> Asked:
     """What ``podplan check`` would go by for a file. Raises RequestError."""
-    from podplan.cli.check import checking
+    from podplan.cli.checking import checking
 
     flags = {**_NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
     wanted = checking([path], **flags)

@@ -32,7 +32,9 @@ from podplan.typing import Any
 @click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
 @click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
 @click.option("--isolated", is_flag=True, help="No configuration file.")
-@click.option("--color", type=COLOURS, default="auto", help="Colours of --diff [auto: on a terminal].")
+@click.option(
+    "--color", type=click.Choice(COLOURS), default="auto", help="Colours of --diff [auto: on a terminal]."
+)
 def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: Any) -> int:
     """Write CRs and profiles as they are written today, and prove that the Pods stay the same.
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import click
-
 from podplan import kubernetes
 from podplan.cli.completing import environments, files
 from podplan.cli.settings import Setting, settings
@@ -24,7 +22,7 @@ from podplan.typing import Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _UUID = pattern("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-FAIL_ON = click.Choice(["error", "warning", "info", "never"])
+FAIL_ON = ("error", "warning", "info", "never")
 
 
 class Request(NamedTuple):
@@ -41,6 +39,8 @@ class Request(NamedTuple):
 
 def input_options(command: Command) -> Command:
     """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
+    import click
+
     for option in reversed(
         [
             click.option(
@@ -87,7 +87,10 @@ def input_options(command: Command) -> Command:
             ),
             click.option("--isolated", is_flag=True, help="No configuration file."),
             click.option(
-                "--fail-on", type=FAIL_ON, default=None, help="Severity that makes the exit code 1 [error]."
+                "--fail-on",
+                type=click.Choice(FAIL_ON),
+                default=None,
+                help="Severity that makes the exit code 1 [error].",
             ),
         ]
     ):
@@ -97,6 +100,8 @@ def input_options(command: Command) -> Command:
 
 def lowering_options(command: Command) -> Command:
     """--uid and --resumed."""
+    import click
+
     for option in (
         click.option("--resumed", is_flag=True, help="Lower paused jobs as they are once they go on."),
         click.option(

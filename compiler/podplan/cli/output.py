@@ -29,7 +29,9 @@ def write(text: str) -> None:
 def say(*sentences: str) -> None:
     """Sentences for people to standard error, a line each, the first one as podplan's."""
     if sys.stderr is not None:
-        sys.stderr.write("".join(f"{said}\n" for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said))
+        sys.stderr.write(
+            "".join(f"{said}\n" for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said)
+        )
         sys.stderr.flush()
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from podplan.check import Result, summarised
-from podplan.cli.check import exit_code
+from podplan.cli.checking import exit_code
 from podplan.cli.exits import FINDINGS
 from podplan.cli.options import Request, default_paths, request
 from podplan.pipeline import Plan

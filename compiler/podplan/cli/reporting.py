@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-import click
-
 from podplan.check import Result
 from podplan.cli.completing import outputs as written
 from podplan.cli.output import replace_file, write
@@ -20,7 +18,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 STYLED = ("full", "concise")
 FORMATS = (*STYLED, "json", "jsonl", "sarif", "github", "gitlab", "junit", "rdjson", "markdown", "argocd")
-COLOURS = click.Choice(["auto", "always", "never"])
+COLOURS = ("auto", "always", "never")
 
 
 class Reports(NamedTuple):
@@ -33,8 +31,15 @@ class Reports(NamedTuple):
 
 def report_options(command: Command) -> Command:
     """--format, --output, --statistics and --color."""
+    import click
+
     for option in (
-        click.option("--color", type=COLOURS, default="auto", help="Colours in text [auto: on a terminal]."),
+        click.option(
+            "--color",
+            type=click.Choice(COLOURS),
+            default="auto",
+            help="Colours in text [auto: on a terminal].",
+        ),
         click.option("--statistics", is_flag=True, help="Print how often each rule was broken instead."),
         click.option(
             "--output",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import click
-
 from podplan.cli.completing import rules as complete_rules
 from podplan.cli.settings import CLOCK, LISTS, Setting
 from podplan.config import Config, PathSettings
@@ -27,6 +25,8 @@ _NAMING = (*LISTS, "severity", "mandatory")
 
 def rule_options(command: Command) -> Command:
     """--select, --ignore, --extend-select, --preset, --preview, --severity, --no-ignores and --today."""
+    import click
+
     rules: dict[str, Any] = {"metavar": "RULE,…", "multiple": True, "shell_complete": complete_rules}
     for option in reversed(
         [

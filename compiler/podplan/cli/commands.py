@@ -1,0 +1,76 @@
+"""The commands as click knows them; each module is imported only when its command is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from podplan.cli import COMMANDS
+from podplan.cli.exits import CLEAN, WRONG_REQUEST
+from podplan.cli.output import say
+from podplan.typing import Any
+
+
+def called() -> int:
+    """The exit code of the command on the command line. Raises what the command raises."""
+    try:
+        code = podplan.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return CLEAN
+    except click.ClickException as error:
+        say(error.format_message(), _shown_by(error))
+        return WRONG_REQUEST
+    except click.Abort:
+        return 130
+    return code if isinstance(code, int) else CLEAN
+
+
+def _shown_by(error: click.ClickException) -> str:
+    context = getattr(error, "ctx", None)
+    return f"podplan: {context.command_path} --help shows how it is called" if context else ""
+
+
+class Commands(click.Group):
+    """Commands by name; what is no command is taken as a path to check."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (click calls it by position)
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"podplan.cli.{COMMANDS[cmd_name]}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Commands; what begins none is the path of a file to check."""
+        from podplan.cli.completing import files
+
+        return super().shell_complete(ctx, incomplete) or files(ctx, self.params[0], incomplete)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in COMMANDS and args[0] not in ("--help", "-h", "--version"):
+            args = ["check", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, _, v: _version(c, v)
+)
+def podplan() -> None:
+    """See the Pods behind a training job before the cluster does.
+
+    A path without a command is checked: `podplan jobs/` is `podplan check jobs/`.
+    """
+
+
+def _version(ctx: click.Context, wanted: bool) -> None:
+    if wanted:
+        from podplan import __version__
+
+        click.echo(f"podplan {__version__}")
+        ctx.exit()
