@@ -95,9 +95,14 @@ def has_service(job: Job, host: str) -> bool:
     )
 
 
+def job_name(job: Job) -> str:
+    """The name of the job, which those of its replicas begin with; "" where the API server makes it."""
+    return text(mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
+
+
 def replica_name(job: Job) -> re.Pattern[str] | None:
     """What names of replicas of the job look like: groups ``type`` and ``index``."""
-    name = text(mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
+    name = job_name(job)
     types = [re.escape(role.type) for role in roles(job) if role.type]
     if not name or not types:
         return None

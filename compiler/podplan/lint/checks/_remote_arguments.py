@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from functools import lru_cache
 
 from podplan.lint.checks._remote_shell import Arrival, arrival
 from podplan.patterns import pattern
@@ -109,6 +110,7 @@ def arrives(word: str, regime: Regime) -> Arrival:
     return Arrival(got.words[:-1])
 
 
+@lru_cache(maxsize=4096)
 def survives(word: str, regime: Regime) -> bool:
     """Whether a worker gets a word as it is, or as it was quoted by hand."""
     got = arrives(word, regime)

@@ -13,7 +13,7 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._jobs import mode
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
 
@@ -27,22 +27,30 @@ _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 def unknown_replica_host(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
     job = subject.job
-    name = _hosts.replica_name(job)
+    strings = [found for group in job.pods for found in _doubtful(job, group)]
+    name = _hosts.replica_name(job) if strings else None
     if name is None or mode(job, "debug") or mode(job, "pause"):
         return
     bare = re.sub(r"\?P<\w+>", "", name.pattern)
     word = re.compile(
         rf"(?<![\w./-])(?P<before>{_BEFORE})?(?P<host>{bare}){_DOMAIN}(?P<port>:\d{{2,5}})?(?![\w.-])"
     )
-    for group in job.pods:
-        for path, value, is_host in _strings(group):
-            for found in word.finditer(value):
-                if not (is_host or found["before"] or found["port"]):
-                    continue
-                why = _hosts.missing(job, found["host"])
-                if why:
-                    yield Hit(path, {"host": found["host"], "why": why}, doc=group.doc, group=group)
-                    break
+    for group, path, value, is_host in strings:
+        for found in word.finditer(value):
+            if not (is_host or found["before"] or found["port"]):
+                continue
+            why = _hosts.missing(job, found["host"])
+            if why:
+                yield Hit(path, {"host": found["host"], "why": why}, doc=group.doc, group=group)
+                break
+
+
+def _doubtful(job: Job, group: Group) -> Iterator[tuple[Group, Path, str, bool]]:
+    """The strings of a Pod that may name a replica which is not there; most jobs have none."""
+    begins = f"{_hosts.job_name(job)}-"
+    for path, value, is_host in _strings(group):
+        if begins in value and not _hosts.has_service(job, value):
+            yield group, path, value, is_host
 
 
 def _strings(group: Group) -> Iterator[tuple[Path, str, bool]]:
