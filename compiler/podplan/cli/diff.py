@@ -13,7 +13,7 @@ from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, input_options, request
 from podplan.cli.output import write
-from podplan.cli.reporting import COLOURS, style_of
+from podplan.cli.reporting import style_of
 from podplan.diff import Diff, Tree, compare, read
 from podplan.diff.model import LEVELS, Level
 from podplan.diff.trees import demand_environments
@@ -60,7 +60,12 @@ class Side(NamedTuple):
     help="Of the output.",
 )
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where anything differs.")
-@click.option("--color", type=COLOURS, default="auto", help="Colours in text [auto: on a terminal].")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colours in text [auto: on a terminal].",
+)
 @input_options
 def command(
     paths: Sequence[str], format_: str, exit_code: bool, color: str, fail_on: str | None, **flags: Any

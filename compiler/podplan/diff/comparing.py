@@ -44,7 +44,7 @@ def compare(before: Tree, after: Tree, level: Level = "lowered", base: str = "",
         change = _change(pair, seen)
         if change is None:
             continue
-        if seen is not None and pair.after is not None:
+        if seen is not None and pair.after is not None and change.what == "changed":
             for kind, delta, doc, path, role, objects in seen.told:
                 place = _placer(doc, path)
                 folding.add(kind, delta, len(changes), pair.after.name, place, role, objects)
@@ -177,8 +177,9 @@ def _change(pair: Pair, seen: _Seen | None) -> JobChange | None:
     if pair.before.findings:
         return found._replace(what="mended", findings=_few(pair.before.findings))
     assert seen is not None
-    old, new = (f"{one.namespace}/{one.name}".removeprefix("/") for one in (pair.before, pair.after))
-    if old != new:
+    was = pair.before
+    if (was.namespace, was.name) != (job.namespace, job.name):
+        old = was.name if was.namespace == job.namespace else f"{was.namespace}/{was.name}"
         return found._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
     if not seen.cr and not seen.told:
         return None
@@ -202,7 +203,18 @@ def _of_broken(one: Broken, what: Any) -> JobChange:
     name = one.origin or one.file
     under = one.environments[0] if one.environments and len(one.environments) == 1 else ""
     variant = one.variants[0] if one.variants else ""
-    return JobChange(what, one.kind, "", name, under, variant, one.file, findings=_few(one.findings))
+    is_job = one.kind not in ("file", "JobProfileBase", "ClusterInventory")
+    return JobChange(
+        what,
+        one.kind,
+        one.namespace,
+        name,
+        under,
+        variant,
+        one.file,
+        findings=_few(one.findings),
+        is_job=is_job,
+    )
 
 
 def _few(findings: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -223,6 +235,8 @@ def _masked(one: Difference, secrets: list[str]) -> Difference:
     before, after = (masked(value, secrets, one.kind, one.path) for value in (one.before, one.after))
     if before == after and isinstance(after, str):
         after += ANOTHER
+    elif before == after and isinstance(after, list) and after:
+        after = [*after[:-1], f"{after[-1]}{ANOTHER}"]
     return one._replace(before=before, after=after)
 
 

@@ -36,7 +36,7 @@ def impact(changes: Iterable[JobChange], before: Iterable[Job], after: Iterable[
 def _counted_as(change: JobChange) -> str:
     if change.what != "changed":
         return change.what
-    return "" if change.effect is None else "rerun" if change.effect == "re-run" else "changed"
+    return {"re-run": "rerun", "in-place": "changed", "none": "relabelled", None: ""}[change.effect]
 
 
 def _queues(before: list[Job], after: list[Job]) -> Iterator[Queue]:

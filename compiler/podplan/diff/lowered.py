@@ -30,12 +30,8 @@ def lowered(before: Sequence[Group], after: Sequence[Group], told: Told) -> Iter
     left, right = _by_name(before, told), _by_name(after, lambda data: data)
     for key in [*left, *(key for key in right if key not in left)]:
         ours, theirs = left.get(key, []), right.get(key, [])
-        for group in ours:
-            for start, count in _without(group, theirs):
-                yield _whole(group, start, count, told, gone=True)
-        for group in theirs:
-            for start, count in _without(group, ours):
-                yield _whole(group, start, count, lambda data: data, gone=False)
+        yield from _whole(ours, theirs, told, gone=True)
+        yield from _whole(theirs, ours, lambda data: data, gone=False)
         for one in ours:
             for other in theirs:
                 count = _overlap(one, other)
@@ -48,18 +44,25 @@ def _both(one: Group, other: Group, count: int, told: Told) -> Iterator[Lowered]
         yield Lowered(str(other.doc.data["kind"]), other.role, count, delta, one, other)
 
 
-def _whole(group: Group, start: int, count: int, told: Told, *, gone: bool) -> Lowered:
-    """Objects that are only on one side, by their names."""
-    name = group.doc.varies.get(("metadata", "name"))
-    if isinstance(name, Indexed):
-        shown = Listing((Run(name, start, count),)).folded()
-    else:
-        shown = str(told(group.doc.data)["metadata"]["name"])
-    shown = told(shown) if isinstance(name, Indexed) else shown
-    values = (shown, ABSENT) if gone else (ABSENT, shown)
-    delta = Delta((), (), "", *values)
-    sides = (group, None) if gone else (None, group)
-    return Lowered(str(group.doc.data["kind"]), group.role, count, delta, *sides)
+def _whole(groups: Sequence[Group], others: Sequence[Group], told: Told, *, gone: bool) -> Iterator[Lowered]:
+    """Objects that are only on one side, by their names; those whose indexes follow each other as one."""
+    stretches: list[tuple[Group, int, int]] = []
+    for group in sorted(groups, key=lambda group: group.start):
+        for start, count in _without(group, others):
+            if stretches and sum(stretches[-1][1:]) == start:
+                first, begin, before = stretches.pop()
+                stretches.append((first, begin, before + count))
+            else:
+                stretches.append((group, start, count))
+    for group, start, count in stretches:
+        name = group.doc.varies.get(("metadata", "name"))
+        if isinstance(name, Indexed):
+            shown = told(Listing((Run(name, start, count),)).folded())
+        else:
+            shown = str(told(group.doc.data)["metadata"]["name"])
+        delta = Delta((), (), "", shown if gone else ABSENT, ABSENT if gone else shown)
+        sides = (group, None) if gone else (None, group)
+        yield Lowered(str(group.doc.data["kind"]), group.role, count, delta, *sides)
 
 
 def _by_name(groups: Sequence[Group], told: Told) -> dict[tuple[str, str, str], list[Group]]:

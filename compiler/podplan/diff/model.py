@@ -90,13 +90,18 @@ class Difference(NamedTuple):
 
 
 class Impact(NamedTuple):
-    """What the change comes to: all jobs that could be lowered on both sides, counted."""
+    """What the change comes to: sums over the jobs, and how many of them become what.
+
+    Jobs that are broken on one side are in none of the sums. ``changed`` are those that the controllers take
+    up in place, ``relabelled`` those of which nothing that runs changes.
+    """
 
     pods: Count
     gpus: Count
     queues: tuple[Queue, ...] = ()
     created: int = 0
     changed: int = 0
+    relabelled: int = 0
     rerun: int = 0
     removed: int = 0
     broken: int = 0

@@ -10,7 +10,8 @@ from podplan.check import summarised
 from podplan.findings import Finding, Severity
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
-from podplan.pipeline import Plan, Settings, plans
+from podplan.lint.seen import Seen
+from podplan.pipeline import Plan, Settings, check_form, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader, Unread
 from podplan.reading.documents import Item, items, mentions_ours
@@ -56,14 +57,15 @@ class Job(NamedTuple):
 
 
 class Broken(NamedTuple):
-    """A profile, or what it is under some environments, of which there is no CR; or a file that is not YAML.
+    """A profile, or what it is under some environments, of which there is no CR; a base; a file of no YAML.
 
-    ``variants`` are the ids of those that are broken, None for all.
+    ``environments`` and ``variants`` are the names and ids of those that are broken, None for all.
     """
 
     file: str
     origin: str
     kind: str
+    namespace: str
     environments: tuple[str, ...] | None
     variants: tuple[str, ...] | None
     findings: tuple[Finding, ...]
@@ -107,7 +109,14 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
 
 
 def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
-    if item.what in ("profile", "podplan") or (item.what == "cr" and not _is_rendered(item)):
+    if item.what in ("base", "inventory"):
+        yield Plan(
+            item,
+            tuple(Seen("profile", item.doc, problem) for problem in check_form(item)),
+            None,
+            failed=("",),
+        )
+    elif item.what in ("profile", "podplan") or (item.what == "cr" and not _is_rendered(item)):
         yield from plans(item, settings, reader)
     elif item.what == "object":
         yield Plan(item, cr=item.doc, lowered=True)
@@ -121,50 +130,63 @@ def _is_rendered(item: Item) -> bool:
 def _sorted(
     item: Item, made: Sequence[Plan], source: Source, settings: Settings, reader: Reader
 ) -> tuple[list[Job], list[Broken]]:
-    """The plans that have a CR, and those that have none."""
-    origin = _origin(item)
+    """The plans that have a CR, and those that have none, each with the errors that it has."""
     jobs: list[Job] = []
     broken: list[Broken] = []
+    of_all: tuple[Finding, ...] = ()
     for plan in made:
-        faulty = not plan.lowered and not _is_unknown(plan)
-        said = _errors([source], [plan], settings, reader) if faulty else ()
-        if plan.cr is not None:
-            jobs.append(
-                Job(
-                    plan.cr,
-                    item.doc.name,
-                    origin,
-                    plan.environment,
-                    plan.variant or "",
-                    plan.profile,
-                    plan.inventory,
-                    plan.groups,
-                    plan.lowered,
-                    said,
-                    item.what != "object",
-                )
-            )
-        elif plan.variant is not None or plan.failed or said:
-            kind = text(mapping(item.doc.data, "spec"), "job") or text(item.doc.data, "kind")
-            if plan.variant is None:
-                of = None if not plan.failed or plan.failed == ("",) else plan.failed
-                if plan.failed or said:
-                    broken.append(Broken(item.doc.name, origin, kind, of, None, said))
-            else:
-                broken.append(Broken(item.doc.name, origin, kind, (plan.environment,), (plan.variant,), said))
+        said = _errors([source], [plan], settings, reader) if any(map(_is_error, plan.seen)) else ()
+        if plan.variant is None and not plan.failed:
+            of_all = said
+        elif plan.cr is None and item.what in ("base", "inventory") and not said:
+            continue
+        elif plan.cr is None:
+            broken.append(_broken(item, plan, said))
+        else:
+            jobs.append(_job(item, plan, said or of_all))
     return jobs, broken
+
+
+def _job(item: Item, plan: Plan, said: tuple[Finding, ...]) -> Job:
+    assert plan.cr is not None
+    return Job(
+        plan.cr,
+        item.doc.name,
+        _origin(item),
+        plan.environment,
+        plan.variant or "",
+        plan.profile,
+        plan.inventory,
+        plan.groups,
+        plan.lowered,
+        said,
+        item.what != "object",
+    )
+
+
+def _broken(item: Item, plan: Plan, said: tuple[Finding, ...]) -> Broken:
+    """What has no CR: one variant, some environments, or all of a profile."""
+    of_environments = None if plan.failed == ("",) else plan.failed
+    return Broken(
+        item.doc.name,
+        _origin(item),
+        text(mapping(item.doc.data, "spec"), "job") or text(item.doc.data, "kind"),
+        text(mapping(item.doc.data, "metadata"), "namespace"),
+        of_environments if plan.variant is None else (plan.environment,),
+        None if plan.variant is None else (plan.variant,),
+        said,
+    )
+
+
+def _is_error(seen: Seen) -> bool:
+    return RULES[seen.problem.rule].severity is Severity.ERROR
 
 
 def _origin(item: Item) -> str:
     """The profile that an item is, by its name, else by its place."""
-    if item.what not in ("profile", "podplan"):
+    if item.what in ("cr", "object"):
         return ""
     return text(mapping(item.doc.data, "metadata"), "name") or item.doc.name
-
-
-def _is_unknown(plan: Plan) -> bool:
-    """Whether the kind of a CR is one that is not lowered yet, and nothing is wrong with it."""
-    return any(seen.problem.rule == "CR900" for seen in plan.seen)
 
 
 def _errors(
@@ -176,7 +198,7 @@ def _errors(
 
 def _unreadable(source: Source, settings: Settings, reader: Reader) -> Iterator[Broken]:
     if any(RULES[fault.rule].severity is Severity.ERROR for fault in source.faults):
-        yield Broken(source.file, "", "file", None, None, _errors([source], [], settings, reader))
+        yield Broken(source.file, "", "file", "", None, None, _errors([source], [], settings, reader))
 
 
 def demand_environments(settings: Settings, *trees: Tree) -> None:

@@ -147,7 +147,7 @@ def _words(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[
         )
         start, begin = (i - 1, k - 1) if option else (i, k)
         found = _delta(pair, left, right, before[start:j] or ABSENT, after[begin:m] or ABSENT)
-        yield found
+        yield found._replace(before_path=(*left, i), after_path=(*right, k))
 
 
 def _is_option(word: Any) -> bool:

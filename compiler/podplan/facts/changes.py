@@ -83,7 +83,7 @@ QUEUE = Fact(
 )
 PODS = Fact(
     "change.pods",
-    "Pods that exist are not changed, and a change reaches none but those that are made after it",
+    "Pods that exist keep what they have, and only those that are made after a change have it",
     "assumed",
     "https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement,"
     " and no reference tells of a controller that replaces them",

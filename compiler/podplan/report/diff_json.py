@@ -39,6 +39,7 @@ def impact(diff: Diff) -> dict[str, Any]:
         "jobs": {
             "created": found.created,
             "changed": found.changed,
+            "relabelled": found.relabelled,
             "reRun": found.rerun,
             "removed": found.removed,
             "broken": found.broken,

@@ -7,7 +7,6 @@ import re
 from podplan.diff.model import ABSENT, Diff, Difference
 from podplan.report import diff_words as words
 from podplan.report.markdown import code, plain
-from podplan.report.visible import visible
 
 MAX_CHARACTERS = 65_000  # a comment may have 65,536
 MAX_ROWS = 50
@@ -20,6 +19,7 @@ MARKS = {
     "relabel": "🏷️",
     "mended": "✅",
     "same CR": "⚪",
+    "changed": "🟡",
 }
 
 
@@ -46,15 +46,15 @@ def _jobs(diff: Diff, room: int) -> str:
     groups = words.grouped(diff)
     for number, group in enumerate(groups):
         what = words.action(group.first)
-        many = f"{len(group.names)} × " if len(group.names) > 1 else ""
+        number_of = len(group.names)
+        many = f"{number_of} " if number_of > 1 else ""
+        rest = number_of - words.MAX_NAMES
+        named = ", ".join(map(code, group.names[: words.MAX_NAMES])) + (
+            f" and {rest} more" if rest > 0 else ""
+        )
         cells = [
             f"{MARKS[what]} {what}",
-            f"{many}{plain(group.first.kind)} {', '.join(map(code, group.names[: words.MAX_NAMES]))}"
-            + (
-                f" and {len(group.names) - words.MAX_NAMES} more"
-                if len(group.names) > words.MAX_NAMES
-                else ""
-            ),
+            f"{many}{plain(words.plural(group.first.kind, number_of))} {named}",
             words.sizes(group),
             code(group.first.file),
             "<br>".join(map(plain, [*words.errors(group), *words.reasons(group)])),
@@ -75,7 +75,7 @@ def _changes(diff: Diff, room: int) -> str:
     names = words.called(diff)
     blocks: list[str] = []
     left = len(diff.changes)
-    for change in diff.changes:
+    for change in words.ordered(diff):
         block = _change(change, names)
         if room < len(block) + 200:
             break
@@ -100,5 +100,5 @@ def _change(change: Difference, names: list[str]) -> str:
     if not change.part:
         sign, name = ("-", change.before) if change.after is ABSENT else ("+", change.after)
         return f"@@ {change.kind}: {around} @@\n{sign} {words.value(name)}\n"
-    head = f"@@ {change.kind} {visible(change.part)}: {around} @@"
+    head = f"@@ {change.kind} {words.part(change)}: {around} @@"
     return "\n".join([head, *words.lines(change)]) + "\n"

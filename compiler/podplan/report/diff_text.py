@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from podplan.diff.model import ABSENT, Diff, Difference
 from podplan.report import diff_words as words
 from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
@@ -31,26 +33,27 @@ def _jobs(diff: Diff, style: Style) -> list[str]:
     lines = []
     for group in words.grouped(diff):
         what = words.action(group.first)
-        head = f"{words.SIGNS[group.first.what]} {what:9}"
-        many = f"{len(group.names)} " if len(group.names) > 1 else ""
-        text = f"{head}{many}{group.first.kind} {words.listed(group.names)}"
+        number = len(group.names)
+        many = f"{number} " if number > 1 else ""
+        kind = words.plural(group.first.kind, number)
+        head, *more = _wrapped(f"{words.SIGNS[what]} {what:9}{many}{kind} {words.listed(group.names)}", 11)
+        lines += [style.paint(head[:11], _COLOURS.get(what, BLUE)) + head[11:], *more]
         size = words.sizes(group)
-        text += f"  ({size})" if size else ""
-        lines.append(style.paint(text[:11], _COLOURS.get(what, BLUE)) + text[11:])
-        lines.append(f"{' ' * 11}{visible(group.first.file)}")
-        lines += [f"{' ' * 11}{reason}" for reason in [*words.reasons(group), *words.errors(group)]]
+        lines.append(f"{' ' * 11}{visible(group.first.file)}" + (f": {size}" if size else ""))
+        for reason in [*words.reasons(group), *words.errors(group)]:
+            lines += _wrapped(" " * 11 + reason, 13)
     return ["\n".join(lines)] if lines else []
 
 
 def _changes(diff: Diff, style: Style) -> list[str]:
     names = words.called(diff)
-    return ["\n\n".join(_change(change, names, style) for change in diff.changes)] if diff.changes else []
+    return [_change(change, names, style) for change in words.ordered(diff)]
 
 
 def _change(change: Difference, names: list[str], style: Style) -> str:
     where = words.place(change)
-    around = f"    in {words.extent(change, names)}" + (f"  {style.paint(where, BLUE)}" if where else "")
-    head = f"{change.kind} {visible(change.part)}".rstrip()
+    around = "\n".join(_wrapped(f"    in {words.extent(change, names)}" + (f", {where}" if where else ""), 4))
+    head = f"{change.kind} {words.part(change)}".rstrip()
     told = words.lines(change)
     if not change.part:
         sign, name = ("-", change.before) if change.after is ABSENT else ("+", change.after)
@@ -62,6 +65,20 @@ def _change(change: Difference, names: list[str], style: Style) -> str:
         if len(line) <= WIDTH:
             return f"{style.paint(head, BOLD)}{line[len(head) :]}\n{around}"
     return "\n".join([style.paint(head, BOLD), *(f"    {_painted(line, style)}" for line in told), around])
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    """A sentence in lines of at most ``WIDTH``, where its words are not longer."""
+    kept = text[: len(text) - len(text.lstrip())]
+    return wrap(
+        text.lstrip(),
+        WIDTH,
+        initial_indent=kept,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
 
 
 def _painted(line: str, style: Style) -> str:

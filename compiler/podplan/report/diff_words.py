@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import unified_diff
@@ -16,9 +17,19 @@ from podplan.report.visible import visible
 MAX_VALUE = 240  # characters of a value in one line
 MAX_HUNK = 24  # lines of a text that changes
 MAX_NAMES = 3
-SIGNS = {"created": "+", "removed": "-", "changed": "~", "broken": "x", "mended": "o"}
+SIGNS = {
+    "created": "+",
+    "removed": "-",
+    "re-run": "!",
+    "in place": "~",
+    "relabel": "~",
+    "same CR": "=",
+    "changed": "~",
+    "broken": "x",
+    "mended": "o",
+}
 EFFECTS = {"re-run": "re-run", "in-place": "in place", "none": "relabel", None: "same CR"}
-_COUNTED = ("created", "removed", "rerun", "changed", "broken", "mended")
+_COUNTED = ("created", "removed", "rerun", "changed", "relabelled", "broken", "mended")
 _WORDS = {"rerun": "to re-run", "changed": "changed in place"}
 NO_CHANGE = "no change: both sides make the same objects"
 
@@ -59,9 +70,8 @@ def queue_line(queue: Queue) -> str:
     line = f"{queue.name}: {sign}{more} {queue.resource} ({before} → {after}"
     if queue.quota is None:
         return visible(line + ", no quota known)")
-    line += f" of a quota of {amount(queue.quota, queue.resource)}"
-    over = queue.asked.after - queue.quota
-    return visible(line + (f", {amount(over, queue.resource)} too many)" if over > 0 else ")"))
+    line += f"; the quota is {amount(queue.quota, queue.resource)}"
+    return visible(line + (", so not all run at once)" if queue.asked.after > queue.quota else ")"))
 
 
 def queues(diff: Diff) -> list[Queue]:
@@ -75,7 +85,7 @@ def queues(diff: Diff) -> list[Queue]:
 
 def action(change: JobChange) -> str:
     """What becomes of a job, in a word or two."""
-    return EFFECTS[change.effect] if change.what == "changed" else change.what
+    return EFFECTS[change.effect] if change.what == "changed" and change.is_job else change.what
 
 
 def grouped(diff: Diff) -> list[Group]:
@@ -92,14 +102,18 @@ def grouped(diff: Diff) -> list[Group]:
     groups = [
         Group(
             diff.jobs[numbers[0]],
-            tuple(names[number] for number in numbers),
+            tuple(_with_former(diff.jobs[number], names[number]) for number in numbers),
             _total(diff.jobs[number].pods for number in numbers),
             _total(diff.jobs[number].gpus for number in numbers),
         )
         for numbers in found.values()
     ]
-    order = ("broken", "created", "removed", "re-run", "in place", "relabel", "mended", "same CR")
+    order = ("broken", "created", "removed", "re-run", "in place", "relabel", "mended", "same CR", "changed")
     return sorted(groups, key=lambda group: (not group.first.is_job, order.index(action(group.first))))
+
+
+def _with_former(job: JobChange, name: str) -> str:
+    return visible(f"{job.was} → ") + name if job.was else name
 
 
 def _total(counts: Iterable[Count]) -> Count:
@@ -116,7 +130,7 @@ def called(diff: Diff) -> list[str]:
         name = f"{job.namespace}/{job.name}" if spaces[job.name] > 1 and job.namespace else job.name
         where = job.variant if job.what in ("broken", "mended") and not job.namespace else job.environment
         more = f" ({where})" if where and same[job.namespace, job.name] > 1 else ""
-        shown.append(visible((f"{job.was} → {name}" if job.was else name) + more))
+        shown.append(visible(name + more))
     return shown
 
 
@@ -149,12 +163,17 @@ def reasons(group: Group) -> list[str]:
     fields: dict[str, tuple[Effect, list[str]]] = {}
     for effect in group.first.effects:
         entry = fields.setdefault(effect.fact.id, (effect, []))
-        last = ".".join(str(step) for step in effect.path if isinstance(step, str))
-        entry[1].append(last)
+        entry[1].append(next(str(step) for step in reversed(effect.path) if isinstance(step, str)))
     return [
-        visible(f"{listed(list(dict.fromkeys(told)))}: {effect.fact.text} [{effect.fact.basis}]")
+        visible(f"{_fields(told, effect.fact.text)}{effect.fact.text} [{effect.fact.basis}]")
         for effect, told in fields.values()
     ]
+
+
+def _fields(told: Sequence[str], text: str) -> str:
+    """The fields that a sentence is about, where it does not name them."""
+    names = [name for name in dict.fromkeys(told) if name not in text]
+    return f"{listed(names)}: " if names else ""
 
 
 def errors(group: Group) -> list[str]:
@@ -168,11 +187,35 @@ def errors(group: Group) -> list[str]:
 def extent(change: Difference, names: Sequence[str]) -> str:
     """In how many objects of which jobs: "384 Pods of 12 jobs (a, b, c and 9 more)"."""
     jobs = [names[number] for number in change.jobs]
-    whose = jobs[0] if len(jobs) == 1 else f"{len(jobs)} jobs ({listed(jobs)})"
+    whose = jobs[0] if len(jobs) == 1 else f"{len(jobs)} jobs ({listed(jobs, 2)})"
+    if len(names) > 2 and len(jobs) == len(names):
+        whose = f"all {len(jobs)} jobs"
     if not change.roles and change.objects == len(jobs):
         return whose
     role = f"{change.roles[0]} " if len(change.roles) == 1 else ""
-    return visible(f"{change.objects} {role}{change.kind}{'' if change.objects == 1 else 's'} of {whose}")
+    return visible(f"{change.objects} {role}{plural(change.kind, change.objects)} of {whose}")
+
+
+def part(change: Difference) -> str:
+    """The path within the spec, or within the object where it is outside of it."""
+    return visible(change.part.removeprefix("spec."))
+
+
+def ordered(diff: Diff) -> list[Difference]:
+    """The changes: of profiles and CRs first, then of Pods, then of what goes with them."""
+    rank = {"Pod": 1, "PodGroup": 2, "TensorBoard": 3, "Service": 3, "ConfigMap": 3, "Secret": 3}
+    listed_ = sorted(diff.changes, key=lambda change: (rank.get(change.kind, 0), not change.part))
+    kept: dict[str, Difference] = {}
+    for change in listed_:  # what is asked for and what it is limited to usually change together
+        both = re.sub(r"\.resources\.(?:limits|requests)\b", ".resources", change.part)
+        key = repr((change.kind, both, change.before, change.after, change.objects, change.jobs))
+        kept[key] = change._replace(part=both) if key in kept else change
+    return list(kept.values())
+
+
+def plural(noun: str, number: int) -> str:
+    """ "Pod" or "Pods"."""
+    return noun if number == 1 else f"{noun}s"
 
 
 def place(change: Difference) -> str:
@@ -215,7 +258,7 @@ def _flow(data: Any) -> str:
 
 def lines(change: Difference) -> list[str]:
     """The value as it was and is, in lines that begin with - and +, or with a blank around texts."""
-    before, after = change.before, change.after
+    before, after = (_unnamed(change.part, side) for side in (change.before, change.after))
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         return _hunk(before, after)
     told = [("-", before), ("+", after)]
@@ -225,6 +268,14 @@ def lines(change: Difference) -> list[str]:
             texts = side.splitlines() if isinstance(side, str) and "\n" in side.strip() else [value(side)]
             found += [f"{sign} {visible(text)[:MAX_VALUE]}" for text in _few(texts)]
     return found
+
+
+def _unnamed(path: str, entry: Any) -> Any:
+    """An entry of a list without the name that its path has; of a variable its value."""
+    if not isinstance(entry, dict) or not path.endswith(f"[{entry.get('name')}]"):
+        return entry
+    rest = {key: below for key, below in entry.items() if key != "name"}
+    return rest["value"] if rest.keys() == {"value"} else rest
 
 
 def _hunk(before: str, after: str) -> list[str]:
