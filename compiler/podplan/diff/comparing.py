@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from podplan.diff.folding import Folding
 from podplan.diff.impact import impact, size
 from podplan.diff.lowered import Lowered, lowered
-from podplan.diff.model import ABSENT, Count, Diff, Difference, JobChange, Level
+from podplan.diff.model import ABSENT, ANOTHER, Count, Diff, Difference, JobChange, Level
 from podplan.diff.pairing import Pair, mended_faults, new_faults, paired
 from podplan.diff.secrets import masked, secrets_of
 from podplan.diff.trees import Broken, Job, Tree
@@ -19,7 +19,6 @@ from podplan.lint.locate import locate
 from podplan.provenance import Doc, trace
 
 MAX_FINDINGS = 3  # of a broken job
-ANOTHER = " (another value)"
 
 
 class _Seen(NamedTuple):
@@ -236,7 +235,7 @@ def _masked(one: Difference, secrets: list[str]) -> Difference:
     if before == after and isinstance(after, str):
         after += ANOTHER
     elif before == after and isinstance(after, list) and after:
-        after = [*after[:-1], f"{after[-1]}{ANOTHER}"]
+        after = [*after, ANOTHER.strip()]
     return one._replace(before=before, after=after)
 
 

@@ -40,6 +40,8 @@ def lowered(before: Sequence[Group], after: Sequence[Group], told: Told) -> Iter
 
 
 def _both(one: Group, other: Group, count: int, told: Told) -> Iterator[Lowered]:
+    if one.doc.data == other.doc.data and one.doc.varies == other.doc.varies and one.start == other.start:
+        return
     for delta in compared(told(symbolic(one)), symbolic(other)):
         yield Lowered(str(other.doc.data["kind"]), other.role, count, delta, one, other)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from podplan.check import summarised
@@ -102,10 +102,41 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
             environments |= under - {""}
             jobs += own
             broken += wrong
+    shared = {one.file: one.findings for one in broken if one.kind == "JobProfileBase"}
+    if shared:
+        jobs = [_with_faults_of_bases(job, shared) for job in jobs]
     if wanted is not None:
         jobs = [job for job in jobs if job.environment in wanted or not job.environment]
         broken = [one for one in broken if not one.environments or set(one.environments).intersection(wanted)]
     return Tree(tuple(jobs), tuple(broken), frozenset(environments))
+
+
+def _with_faults_of_bases(job: Job, shared: Mapping[str, tuple[Finding, ...]]) -> Job:
+    """A job with the errors of the bases that anything in its profile is from."""
+    if job.profile is None or job.findings:
+        return job
+    files = {os.path.realpath(file) for file in _files(job.profile)}
+    said = [
+        found for file, findings in shared.items() if os.path.realpath(file) in files for found in findings
+    ]
+    return job._replace(findings=tuple(said))
+
+
+def _files(doc: Doc) -> set[str]:
+    """The files that a document is made of."""
+    found: set[str] = set()
+    waiting = [doc]
+    seen = {id(doc)}
+    while waiting:
+        one = waiting.pop()
+        if one.source is not None:
+            found.add(one.source.file)
+        for origin in one.origins.values():
+            for place in (*origin.places, *origin.overrides):
+                if id(place.doc) not in seen:
+                    seen.add(id(place.doc))
+                    waiting.append(place.doc)
+    return found
 
 
 def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 from difflib import unified_diff
 from typing import Any, NamedTuple
 
-from podplan.diff.model import ABSENT, Count, Diff, Difference, JobChange, Queue
+from podplan.diff.model import ABSENT, ANOTHER, Count, Diff, Difference, JobChange, Queue
 from podplan.facts.changes import Effect
+from podplan.findings import Path
 from podplan.lint.checks._resources import shown as amount
 from podplan.report.visible import visible
 
@@ -145,9 +146,9 @@ def sizes(group: Group) -> str:
     """How big jobs are, or were and are: "4 Pods, 32 GPUs", "4 → 8 Pods, 32 → 64 GPUs"."""
     said = []
     for count, noun in ((group.pods, "Pod"), (group.gpus, "GPU")):
-        if group.first.what == "created":
+        if group.first.what in ("created", "mended"):
             told = str(count.after)
-        elif group.first.what == "removed":
+        elif group.first.what in ("removed", "broken"):
             told = str(count.before)
         else:
             told = str(count.after) if not count.more else f"{count.before} → {count.after}"
@@ -163,11 +164,19 @@ def reasons(group: Group) -> list[str]:
     fields: dict[str, tuple[Effect, list[str]]] = {}
     for effect in group.first.effects:
         entry = fields.setdefault(effect.fact.id, (effect, []))
-        entry[1].append(next(str(step) for step in reversed(effect.path) if isinstance(step, str)))
+        entry[1].append(_field(effect.path))
     return [
         visible(f"{_fields(told, effect.fact.text)}{effect.fact.text} [{effect.fact.basis}]")
         for effect, told in fields.values()
     ]
+
+
+def _field(path: Path) -> str:
+    """The field that a path leads to: of a variable the list of variables, of a switch what it switches."""
+    steps = [step for step in path if isinstance(step, str)]
+    while len(steps) > 1 and steps[-1] in ("name", "value", "key", "valueFrom", "secretKeyRef"):
+        steps.pop()
+    return ".".join(steps[-2:]) if steps[-1] == "enabled" else steps[-1]
 
 
 def _fields(told: Sequence[str], text: str) -> str:
@@ -241,6 +250,8 @@ def value(data: Any) -> str:
 
 def _word(word: Any) -> str:
     text = word if isinstance(word, str) else json.dumps(word)
+    if text == ANOTHER.strip():
+        return text
     return (
         text
         if text and not any(letter.isspace() for letter in text)
