@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from podplan.argocd.application import Profile
 from podplan.argocd.parameters import OF_PARAMS, Given, Value
-from podplan.nearest import meant_or_known
+from podplan.nearest import meant_or_known, nearest
 from podplan.requests import RequestError
 from podplan.source.scalars import resolve
 from podplan.typing import Any, NamedTuple
@@ -27,10 +27,18 @@ def chosen(profiles: Sequence[Profile], asked: Given) -> list[Chosen]:
     declaring = {name: [one for one in wanted if name in one.params] for name in asked.params}
     for name, those in declaring.items():
         if not those and wanted and all(one.whole for one in wanted):
-            known = [f"{OF_PARAMS}{known}" for one in wanted for known in one.params]
-            meant = meant_or_known(f"{OF_PARAMS}{name}", set(known)) or "; the profiles have no params"
-            raise RequestError(f'unknown parameter "{OF_PARAMS}{name[:60]}"{meant}')
+            known = {known for one in wanted for known in one.params}
+            raise RequestError(f'unknown parameter "{OF_PARAMS}{name[:60]}"{_meant(name, known)}')
     return [Chosen(one, _environments(one, asked.environment), _sets(one, asked.params)) for one in wanted]
+
+
+def _meant(name: str, known: set[str]) -> str:
+    """The param that was probably meant, by the names alone: what they all begin with makes none likely."""
+    near = nearest(name, known)
+    if near:
+        return f'; did you mean "{OF_PARAMS}{near}"?'
+    listed = ", ".join(f"{OF_PARAMS}{one}" for one in sorted(known)[:8])
+    return f"; there is {listed}" if known else "; the profiles have no params"
 
 
 def _named(profiles: Sequence[Profile], names: Iterable[str]) -> list[Profile]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from podplan.reading.documents import CR_GROUP
 from podplan.typing import Any, NamedTuple
 
 _VERSION = re.compile(r"v?1\.([0-9]{1,3})(?![0-9])")
@@ -41,9 +42,9 @@ def version(said: str, known: Sequence[str], default: str) -> Version:
 
 
 def missing(served: str, objects: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence for each kind of ``objects`` that the destination does not serve, by KUBE_API_VERSIONS.
+    """A sentence for each kind of CR in ``objects`` that the destination does not serve.
 
-    Where that is empty, nothing is known and nothing said.
+    ``served`` is KUBE_API_VERSIONS; where it is empty, nothing is known and nothing said.
     """
     there = {entry.strip() for entry in served.split(",")} - {""}
     if not there:
@@ -51,7 +52,9 @@ def missing(served: str, objects: Iterable[Mapping[str, Any]]) -> list[str]:
     with_kinds = any(_is_kind(entry) for entry in there)
     said: dict[str, None] = {}
     for data in objects:
-        api, kind = data.get("apiVersion"), data.get("kind")
+        api, kind = str(data.get("apiVersion")), data.get("kind")
+        if not api.startswith(f"{CR_GROUP}/"):
+            continue
         if api not in there and f"{api}/{kind}" not in there:
             said[f"the destination does not know {api}: install the controller of {kind} there first"] = None
         elif with_kinds and f"{api}/{kind}" not in there:
