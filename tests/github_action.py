@@ -64,16 +64,22 @@ def plant(workspace: Path, owned: Path) -> None:
         path.write_text(PLANT.format(owned=str(owned)))
 
 
-def machine(workspace: Path, temp: Path, **more: str) -> Machine:
+def machine(workspace: Path, temp: Path, more: Mapping[str, str] = {}) -> Machine:
     """A job in ``workspace``; ``more`` is in its environment."""
     temp.mkdir(exist_ok=True)
     return Machine(workspace, temp, {**environ(temp), **more})
 
 
-def run(workspace: Path, installed: Path, inputs: Mapping[str, str], timeout: float = 60, **more: str) -> Ran:
+def run(
+    workspace: Path,
+    installed: Path,
+    inputs: Mapping[str, str],
+    more: Mapping[str, str] = {},
+    timeout: float = 60,
+) -> Ran:
     """The action in ``workspace``, as it is ``installed`` already."""
     temp = workspace.parent / f"{workspace.name}-temp"
-    job = machine(workspace, temp, **more)._replace(timeout=timeout)
+    job = machine(workspace, temp, more)._replace(timeout=timeout)
     if not (temp / "podplan").exists():
         (temp / "podplan").symlink_to(installed)
     return run_action(ROOT, inputs, job, leave_out=("Install podplan",))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ran, Path]:
     (workspace / ".git").mkdir(parents=True)
     (workspace / "job.yaml").write_text(JOB)
     plant(workspace, folder / "owned")
-    job = machine(workspace, folder / "temp", PYTHONPATH=".:" + str(workspace))
+    job = machine(workspace, folder / "temp", {"PYTHONPATH": f".:{workspace}"})
     return run_action(ROOT, {"paths": "job.yaml"}, job), folder
 
 
@@ -189,7 +190,6 @@ def test_nothing_is_read_and_nothing_written_through_a_link_out_of_the_tree(
         ({"fail-on": "note"}, "fail-on: "),
         ({"summary": "yes"}, "summary: "),
         ({"command": "render"}, "command render wants output-dir"),
-        ({"base": "main"}, "is not a git repository"),
         ({"environment": "nowhere", "paths": "many.yaml"}, "nowhere"),
     ],
 )
@@ -208,12 +208,101 @@ def test_an_input_that_is_not_there_is_warned_of(workspace: Path, installed: Pat
     assert run(workspace, installed, {"path": "job.yaml"}).warnings == ("unexpected input path",)
 
 
-def test_render_writes_and_render_check_compares(workspace: Path, installed: Path) -> None:
+@pytest.fixture
+def pull_request(workspace: Path) -> Path:
+    """A checkout of a pull request as GitHub makes it: the merge of a change that doubles a job into main."""
+    (workspace / ".git").rmdir()
     (workspace / "many.yaml").write_text(ENVIRONMENTS)
+    git(workspace, "init", "--quiet", "--initial-branch=main")
+    git(workspace, "add", ".")
+    git(workspace, "commit", "--quiet", "--message=before")
+    git(workspace, "checkout", "--quiet", "-b", "change")
+    (workspace / "many.yaml").write_text(ENVIRONMENTS.replace("prod: {replicas: 4}", "prod: {replicas: 8}"))
+    git(workspace, "commit", "--quiet", "--all", "--message=change")
+    git(workspace, "checkout", "--quiet", "main")
+    (workspace / "other.txt").write_text("main goes on\n")
+    git(workspace, "add", ".")
+    git(workspace, "commit", "--quiet", "--message=other")
+    git(workspace, "merge", "--quiet", "--no-ff", "--message=merge", "change")
+    return workspace
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    done = subprocess.run(["git", "-C", folder, *who, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def event(folder: Path) -> dict[str, str]:
+    return {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_SHA": git(folder, "rev-parse", "HEAD")}
+
+
+def test_a_pull_request_shows_what_it_would_change(pull_request: Path, installed: Path) -> None:
+    wanted = {"comment-file": "comment.txt", "fail-on": "never"}
+    ran = run(pull_request, installed, wanted, event(pull_request))
+    assert ran.success, ran.log
+    assert ran.outputs["impact"] == "GPUs unchanged (0), +4 Pods (8 → 12); 1 to re-run"
+    for text in (ran.summary, ran.log, (pull_request / "comment.txt").read_text()):
+        assert ran.outputs["impact"] in text
+        assert "many.yaml" in text
+    assert ran.summary.index("### ℹ️ podplan") < ran.summary.index("### podplan diff")
+    only = run(pull_request, installed, {"command": "diff", "base": "HEAD^1.."})
+    assert only.outputs["impact"] == ran.outputs["impact"]
+    assert only.outputs["findings"] == ""
+    assert not only.annotations
+
+
+def test_a_change_that_breaks_a_job_fails_the_step(pull_request: Path, installed: Path) -> None:
+    (pull_request / "many.yaml").write_text(ENVIRONMENTS.replace("replicas: 4", "replicas: many"))
+    ran = run(pull_request, installed, {"command": "diff", "base": "main"})
+    assert ran.steps[-1].code == 1
+    assert "1 broken" in ran.outputs["impact"]
+
+
+def test_without_history_a_notice_says_what_to_do(pull_request: Path, installed: Path) -> None:
+    shallow = pull_request.parent / "shallow"
+    git(pull_request, "clone", "--quiet", "--depth=1", pull_request.as_uri(), str(shallow))
+    for command in ("check", "diff"):
+        ran = run(shallow, installed, {"command": command, "fail-on": "never"}, event(shallow))
+        assert ran.success, ran.log
+        assert "fetch-depth: 2" in ran.of("notice")[0].data
+        assert ran.outputs["impact"] == ""
+        assert "fetch-depth: 2" in ran.summary
+    asked = run(shallow, installed, {"base": "origin/elsewhere"}, event(shallow))
+    assert asked.steps[-1].code == 2
+    assert "origin/elsewhere" in asked.of("error")[0].data
+    assert int(asked.outputs["findings"]) > 0  # what could be found is told all the same
+
+
+def test_another_checkout_than_the_merge_is_not_taken_for_it(pull_request: Path, installed: Path) -> None:
+    at = event(pull_request)
+    git(pull_request, "checkout", "--quiet", "change")
+    ran = run(pull_request, installed, {"fail-on": "never"}, at)
+    assert ran.success
+    assert "is not the merge of the pull request" in ran.of("notice")[0].data
+    pushed = run(pull_request, installed, {"fail-on": "never"}, {"GITHUB_EVENT_NAME": "push"})
+    assert "no difference" not in pushed.log
+    assert (
+        run(pull_request, installed, {"command": "diff"}, {"GITHUB_EVENT_NAME": "push"}).steps[-1].code == 2
+    )
+
+
+def test_render_writes_and_render_check_compares(pull_request: Path, installed: Path) -> None:
     wanted = {"paths": "many.yaml", "environment": "prod", "output-dir": "rendered"}
-    assert run(workspace, installed, {"command": "render", **wanted}).success
-    [file] = (workspace / "rendered").glob("*.yaml")
-    assert "replicas: 4" in file.read_text()
+    check = {**wanted, "command": "render-check"}
+    missing = run(pull_request, installed, check)
+    assert missing.steps[-1].code == 1
+    assert not (pull_request / "rendered").exists()
+    assert run(pull_request, installed, {**wanted, "command": "render"}).success
+    [file] = (pull_request / "rendered").glob("*.yaml")
+    assert "replicas: 8" in file.read_text()
+    git(pull_request, "add", ".")
+    assert run(pull_request, installed, check).success
+    file.write_text(file.read_text() + f"# {EVIL}\n")
+    stale = run(pull_request, installed, check)
+    assert stale.steps[-1].code == 1
+    assert not [one for one in stale.annotations if one.data.startswith("pwned")]
+    assert "##[" not in stale.log
 
 
 def test_a_run_that_takes_too_long_leaves_nothing_half_done(workspace: Path, installed: Path) -> None:
@@ -224,7 +313,7 @@ def test_a_run_that_takes_too_long_leaves_nothing_half_done(workspace: Path, ins
     wanted = {"sarif-file": "podplan.sarif"}
     cancelled = run(workspace, installed, wanted, timeout=1)
     assert cancelled.steps[-1].code in (130, -signal.SIGINT)
-    given_up = run(workspace, installed, wanted, PODPLAN_LIMITS="seconds=1")
+    given_up = run(workspace, installed, wanted, {"PODPLAN_LIMITS": "seconds=1"})
     assert given_up.steps[-1].code == 4
     assert "PODPLAN_LIMITS=seconds=N" in given_up.of("error")[0].data
     for ran in (cancelled, given_up):

@@ -44,8 +44,8 @@ def inputs(environ: Mapping[str, str]) -> Inputs:
     )
     if "-" in found.paths:
         raise RequestError("paths: - would be standard input, and a step has none")
-    if found.command.startswith("render") and not found.output_dir:
-        raise RequestError(f"command {found.command} wants output-dir, the folder of the rendered files")
+    if found.command == "render" and not found.output_dir:
+        raise RequestError("command render wants output-dir, the folder to render into")
     if found.command.startswith("render") and found.sarif_file:
         raise RequestError(f"command {found.command} writes no sarif-file; check does")
     return found

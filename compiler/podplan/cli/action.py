@@ -12,25 +12,35 @@ import click
 from podplan.actions.base import base
 from podplan.actions.files import append, demand_inside, fitting, outputs
 from podplan.actions.inputs import Inputs, inputs
-from podplan.actions.report import comment, summary
+from podplan.actions.report import comment, summary, told
 from podplan.check import Result
-from podplan.cli import check, render
-from podplan.cli.exits import INTERNAL, NOTHING, WRONG_REQUEST
+from podplan.cli import check, checking, diff, render
+from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, NOTHING, WRONG_REQUEST
 from podplan.cli.output import reason, replace_file, write
 from podplan.cli.reporting import rendered
+from podplan.diff.model import Diff
 from podplan.limits import BoundExceeded, OutOfTime
 from podplan.reading.files import NoSuchPath, OutsideRoot, root_of
-from podplan.report import concise, github
+from podplan.report import concise, diff_text, github
 from podplan.report.workflow import annotation, log_line
 from podplan.requests import RequestError
+from podplan.typing import NamedTuple
 
 CODES = {
+    RequestError: WRONG_REQUEST,
+    OutsideRoot: WRONG_REQUEST,
     NoSuchPath: NOTHING,
     BoundExceeded: INTERNAL,
     OutOfTime: INTERNAL,
-    RequestError: WRONG_REQUEST,
-    OutsideRoot: WRONG_REQUEST,
 }
+
+
+class Compared(NamedTuple):
+    """The difference to the base, or a notice why there is none, or the error that kept it from being had."""
+
+    diff: Diff | None = None
+    notice: str = ""
+    error: Exception | None = None
 
 
 @click.command("action")
@@ -46,7 +56,7 @@ def command() -> int:
     except (Exception, OutOfTime) as error:
         code, said = _ending(error)
         write(annotation("error", said, title="podplan") + "\n")
-    _log(log)
+    _log(_text(log))
     return code
 
 
@@ -58,58 +68,104 @@ def _run(asked: Inputs, environ: Mapping[str, str]) -> int:
 
 def _render(asked: Inputs) -> int:
     """podplan render, with what it prints made harmless."""
-    flags = ["--check"] if asked.command == "render-check" else []
-    arguments = [*flags, "-o", asked.output_dir, *_settings(asked), "--", *asked.paths]
+    check = ["--check"] if asked.command == "render-check" else []
+    into = ["-o", asked.output_dir] if asked.output_dir else []
+    arguments = [*check, *into, *_flags(asked), "--", *asked.paths]
     printed = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     with redirect_stdout(printed):
         code = render.command.main(arguments, standalone_mode=False)
-    _log(printed)
+    _log(_text(printed))
     return int(code)
 
 
 def _check(asked: Inputs, environ: Mapping[str, str]) -> int:
-    against = base(asked.base, root_of(asked.paths[0]), environ)
-    notice = f"there is no difference to show: {against.reason}" if against.reason else ""
-    if notice:
-        write(annotation("notice", notice, title="podplan") + "\n")
-    difference = ""
-    flags = check.command.make_context("check", _settings(asked)).params
-    wanted = check.checking(**flags | {"paths": asked.paths})
-    result = check.run(asked.paths, wanted)
-    values = {"findings": str(len(result.findings))}
-    values |= {name: str(getattr(result.summary, name)) for name in ("errors", "warnings", "infos")}
-    if asked.sarif_file:
+    """podplan check and podplan diff, or only the latter; what comes of them goes where it is wanted."""
+    compared = _compared(asked, environ)
+    result = None
+    if asked.command == "check":
+        flags = check.command.make_context("check", _flags(asked)).params
+        wanted = checking.checking(**flags | {"paths": asked.paths})
+        result = checking.run(asked.paths, wanted)
+    _leave(asked, environ, result, compared)
+    _show(result, compared)
+    if compared.error is not None:
+        raise compared.error
+    if result is not None:
+        checking.demand_all(result)
+        return checking.exit_code(result, wanted.fail_on)
+    breaks = compared.diff is not None and compared.diff.impact.broken
+    return FINDINGS if breaks and asked.fail_on != "never" else CLEAN
+
+
+def _compared(asked: Inputs, environ: Mapping[str, str]) -> Compared:
+    """The difference to the base. A base that nobody asked for and that cannot be had is no error."""
+    try:
+        against = base(asked.base, root_of(asked.paths[0]), environ)
+        if against.revision:
+            flags = {"environments": asked.environment, "fail_on": asked.fail_on or None}
+            return Compared(diff.compared(asked.paths, base=against.revision, **flags))
+    except (RequestError, NoSuchPath, BoundExceeded) as error:
+        if asked.base or isinstance(error, BoundExceeded):
+            return Compared(error=error)
+        return Compared(notice=f"there is no difference to show: {error}")
+    if against.reason:
+        return Compared(notice=f"there is no difference to show: {against.reason}")
+    if asked.command == "diff":
+        return Compared(error=RequestError("command diff wants the input base, except for pull requests"))
+    return Compared()
+
+
+def _leave(asked: Inputs, environ: Mapping[str, str], result: Result | None, compared: Compared) -> None:
+    """The files that the inputs ask for, and those of the runner."""
+    values = told(result, compared.diff)
+    if asked.sarif_file and result is not None:
         replace_file(asked.sarif_file, rendered(result, "sarif"))
+        values["sarif-file"] = asked.sarif_file
     if asked.comment_file:
-        replace_file(asked.comment_file, comment(result, difference))
-    values |= {"sarif-file": asked.sarif_file, "comment-file": asked.comment_file, "impact": ""}
+        replace_file(asked.comment_file, comment(result, compared.diff))
+        values["comment-file"] = asked.comment_file
     append(environ.get("GITHUB_OUTPUT", ""), outputs(values))
     if asked.summary:
-        append(environ.get("GITHUB_STEP_SUMMARY", ""), fitting(summary(result, difference, notice)))
-    _annotate(result, ["notice"] if notice else [])
-    check.demand_all(result)
-    return check.exit_code(result, wanted.fail_on)
+        text = summary(result, compared.diff, compared.notice)
+        append(environ.get("GITHUB_STEP_SUMMARY", ""), fitting(text))
 
 
-def _settings(asked: Inputs) -> list[str]:
-    """The flags that check, diff and render have in common."""
+def _show(result: Result | None, compared: Compared) -> None:
+    """The log: all there is in groups, and the most important findings at their lines."""
+    used = []
+    if compared.diff is not None:
+        _group("difference", diff_text.render(compared.diff))
+    if compared.error is not None:
+        used.append("error")
+    if compared.notice:
+        used.append("notice")
+        write(annotation("notice", compared.notice, title="podplan") + "\n")
+    if result is not None:
+        if result.findings:
+            _group("findings", concise.render(result))
+        write(github.render(result, used))
+
+
+def _flags(asked: Inputs) -> list[str]:
+    """The flags that check and render have in common."""
     fail_on = [f"--fail-on={asked.fail_on}"] if asked.fail_on else []
     return [*fail_on, *(f"--env={name}" for name in asked.environment)]
 
 
-def _annotate(result: Result, used: list[str]) -> None:
-    """All findings in a group of the log, and the most important at their lines."""
-    if result.findings:
-        listed = concise.render(result).splitlines()
-        write("".join(f"{line}\n" for line in ["::group::findings", *map(log_line, listed), "::endgroup::"]))
-    write(github.render(result, used))
+def _group(title: str, text: str) -> None:
+    write(f"::group::{title}\n")
+    _log(text)
+    write("::endgroup::\n")
 
 
-def _log(printed: io.TextIOWrapper) -> None:
+def _log(text: str) -> None:
+    write("".join(f"{log_line(line)}\n" for line in text.split("\n") if line))
+
+
+def _text(printed: io.TextIOWrapper) -> str:
     buffer = printed.buffer
     assert isinstance(buffer, io.BytesIO)
-    text = buffer.getvalue().decode(errors="backslashreplace")
-    write("".join(f"{log_line(line)}\n" for line in text.split("\n") if line))
+    return buffer.getvalue().decode(errors="backslashreplace")
 
 
 def _ending(error: BaseException) -> tuple[int, str]:
