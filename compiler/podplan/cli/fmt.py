@@ -28,6 +28,7 @@ from podplan.typing import Any
 @click.argument("paths", nargs=-1)
 @click.option("--check", is_flag=True, help="Name the files that would change, and change nothing.")
 @click.option("--diff", is_flag=True, help="Print what would change, and change nothing.")
+@click.option("--allow-nothing", is_flag=True, help="0, not 3, where there is nothing to format.")
 @click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
 @click.option("--stdin-filename", metavar="FILE", default="", help="What standard input (-) is called.")
 @click.option("--config", metavar="FILE", default="", help="This configuration, not the nearest.")
@@ -36,7 +37,13 @@ from podplan.typing import Any
     "--color", type=click.Choice(COLOURS), default="auto", help="Colours of --diff [auto: on a terminal]."
 )
 def command(
-    paths: Sequence[str], check: bool, diff: bool, stdin_filename: str, color: str, **flags: Any
+    paths: Sequence[str],
+    check: bool,
+    diff: bool,
+    allow_nothing: bool,
+    stdin_filename: str,
+    color: str,
+    **flags: Any,
 ) -> int:
     """Write profiles, bases and inventories in one form, with their comments and the same data.
 
@@ -77,6 +84,8 @@ def command(
         for file, text in changed.items():
             replace_text(file, before[file], text)
     if not before and not broken:
+        if allow_nothing:
+            return CLEAN
         click.echo("podplan: no profile, base or inventory here, so nothing to format", err=True)
         return NOTHING
     if not from_input or check or diff:
