@@ -54,7 +54,7 @@ wheel-test:       ## the same tests against the installed wheel, with compiler/ 
 	$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(WHEEL)/venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
 	$(WHEEL)/venv/bin/python -m pip install --quiet $(WHEEL)/podplan-*.whl --group dev
-	cp -r README.md tests fixtures tools docs policies schemas $(WHEEL)/
+	cp -r README.md tests fixtures tools docs policies schemas deploy $(WHEEL)/
 	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests
 
 corpus: $(STAMP)  ## docs/corpus.md against the manifests in CORPUS, where they are at hand
@@ -79,8 +79,9 @@ $(INTEGRATION)/.installed: Makefile
 	npm install --prefix $(INTEGRATION) --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @microsoft/sarif-multitool-linux@5
 	@touch $@
 
-integration: $(STAMP) $(INTEGRATION)/.installed ## have Microsoft's validator read our SARIF; needs npm
+integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, the plugin of Argo CD as user 999; needs npm, root
 	$(BIN)/python -m tests.integration $(INTEGRATION)
+	$(BIN)/python -m tests.integration.argocd
 
 $(VENV)/.fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz

@@ -107,12 +107,21 @@ def copy(repository: Path, into: Path, path: str = ".", sent: str = ".", git: bo
     root = into / "_cmp_server" / "2f0c1a7e"
     ignored = None if git else shutil.ignore_patterns(".git")
     shutil.copytree(top, root, symlinks=True, ignore=ignored)
+    _open_way(into)
     for below in [into, into / "_cmp_server", root, *root.rglob("*")]:
         if not below.is_symlink():
             below.chmod(0o755 if below.is_dir() else 0o644)
         if os.geteuid() == 0:
             os.chown(below, UID, UID, follow_symlinks=False)
     return Copy(root, (root / os.path.relpath(repository / path, top)).resolve(), path)
+
+
+def _open_way(into: Path) -> None:
+    """Let the user of the plugin reach the copy: the folders of tests are closed to others."""
+    for above in into.parents if os.geteuid() != UID else ():
+        mode = above.stat().st_mode
+        if not mode & 0o001:
+            above.chmod(mode | 0o011)
 
 
 def image_variables() -> dict[str, str]:

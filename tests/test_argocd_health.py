@@ -31,7 +31,7 @@ HEALTH = {
 @cache
 def _lua() -> tuple[Any, Any]:
     """A Lua with the libraries that Argo CD opens for such a script, and no others; and the script."""
-    lua = lua51.LuaRuntime()
+    lua = lua51.LuaRuntime(unpack_returned_tuples=True)
     opened = ("type", "ipairs", "pairs", "next", "tostring", "tonumber", "select", "table", "error", "pcall")
     environment = lua.table_from({name: lua.globals()[name] for name in opened})
     lua.globals()["sandbox"] = environment

@@ -136,6 +136,14 @@ def test_an_application_from_end_to_end(repository: Path, tmp_path: Path) -> Non
     assert "does not know" not in answer.err
 
 
+def test_commands_run_as_the_user_of_the_plugin(repository: Path, tmp_path: Path) -> None:
+    """999 in `make integration`; no file of a copy can be run, or written by anybody else."""
+    where = handed(repository, tmp_path)
+    assert server.run(["id", "-u"], where, server.variables(where), DEADLINE).out == f"{server.UID}\n"
+    modes = {path.stat().st_mode & 0o777 for path in where.root.rglob("*") if path.is_file()}
+    assert modes == {0o644}
+
+
 def test_without_git_and_in_part_the_copy_is_the_same(repository: Path, tmp_path: Path) -> None:
     """.git may be left out; then the path of the Application says where the repository begins."""
     dev = [{"name": "environment", "string": "dev"}]
