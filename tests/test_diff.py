@@ -1,26 +1,33 @@
-"""podplan diff: what it prints for the cases below fixtures/diff, byte for byte, and what holds for any two trees."""
+"""podplan diff: what it prints for the cases below fixtures/diff, and what holds for any two trees."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.diff import compared
 from podplan.diff import Diff
-from podplan.diff.model import ABSENT, LEVELS, Level
+from podplan.diff.model import ANOTHER, Count, Difference, JobChange
+from podplan.kubernetes import DEFAULT_VERSION
 from podplan.report import diff_json, diff_markdown, diff_text
+from podplan.schema import show
 from tests.test_revisions import commit, git_in
 
-CASES = sorted((Path(__file__).parents[1] / "fixtures/diff").iterdir())
-Between = Callable[[Path, Path], None]
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+CASES = sorted(path for path in (FIXTURES / "diff").iterdir() if path.is_dir())
+# Whose other levels are held, too.
+AT_LEVELS = ("image_in_a_base", "secrets", "two_kinds")
+SECRETS = ("not-for-anybody", "hf_abcdefgh", "correct-horse", "sk-abcdef")
 
 
-def _repository(case: Path, folder: Path, base: str = "base", head: str = "head") -> None:
+def repository(case: Path, folder: Path, base: str = "base", head: str = "head") -> None:
     """A repository whose last commit has one side of a case, and whose work tree has the other."""
     git = git_in(folder)
     git("init", "-q", "-b", "main")
@@ -36,17 +43,86 @@ def _repository(case: Path, folder: Path, base: str = "base", head: str = "head"
 def test_golden(
     case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
 ) -> None:
-    _repository(case, tmp_path)
+    repository(case, tmp_path)
     monkeypatch.chdir(tmp_path)
     found = compared(())
-    for name, text in (
-        ("diff.txt", "".join(_levels(found))),
-        ("diff.md", diff_markdown.render(found)),
-        ("diff.json", diff_json.render(found)),
-    ):
+    texts = {
+        "diff.txt": diff_text.render(found),
+        "diff.md": diff_markdown.render(found),
+        "diff.json": diff_json.render(found),
+    }
+    if case.name in AT_LEVELS:
+        for level in ("source", "cr"):
+            texts[f"diff.{level}.txt"] = diff_text.render(compared((), level=level))
+    for name, text in texts.items():
         file_regression.check(text, fullpath=case / name, encoding="utf-8", newline="")
+        assert not [word for word in SECRETS if word in text]
+    jsonschema.validate(json.loads(texts["diff.json"]), show("Diff", DEFAULT_VERSION))
 
 
-def _levels(found: Diff) -> list[str]:
-    """What the levels print; of those below the first only where they differ in more than the path."""
-    return [diff_text.render(found)]
+def between(one: Path, other: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Diff:
+    """Two folders compared, from where the second one is seen as the repository."""
+    for side, name in ((one, "before"), (other, "after")):
+        shutil.copytree(side, folder / name)
+        (folder / name / ".git").mkdir()
+    monkeypatch.chdir(folder)
+    return compared(("after",), base_tree="before")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_difference_mirrored_is_that_of_the_mirrored(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, back = tmp_path / "there", tmp_path / "back"
+    forth = between(case / "base", case / "head", there, monkeypatch)
+    other = between(case / "head", case / "base", back, monkeypatch)
+    assert Counter(map(_mirrored, map(_told, forth.changes))) == Counter(map(_told, other.changes))
+    assert Counter(_job_mirrored(job) for job in forth.jobs) == Counter(map(_job, other.jobs))
+    assert forth.impact.gpus == Count(*reversed(other.impact.gpus))
+    assert forth.impact.pods == Count(*reversed(other.impact.pods))
+
+
+def _told(change: Difference) -> tuple[Any, ...]:
+    sides = (repr(_unsaid(side)) for side in (change.before, change.after))
+    return change.kind, change.part, change.objects, len(change.jobs), *sides
+
+
+def _unsaid(value: Any) -> Any:
+    if isinstance(value, list):
+        return [word for word in value if word != ANOTHER.strip()]
+    return value.removesuffix(ANOTHER) if isinstance(value, str) else value
+
+
+def _mirrored(told: tuple[Any, ...]) -> tuple[Any, ...]:
+    return *told[:4], told[5], told[4]
+
+
+def _job(job: JobChange) -> tuple[Any, ...]:
+    names = (job.name, job.was or job.name)
+    return job.what, job.effect, job.kind, *names, job.pods, job.gpus
+
+
+def _job_mirrored(job: JobChange) -> tuple[Any, ...]:
+    others = {"created": "removed", "removed": "created", "broken": "mended", "mended": "broken"}
+    told = _job(job)
+    counts = (Count(*reversed(count)) for count in (job.pods, job.gpus))
+    return others.get(job.what, job.what), told[1], told[2], told[4], told[3], *counts
+
+
+@pytest.mark.parametrize(
+    ("folder", "level"), [("diff", "lowered"), ("gallery", "lowered"), ("gallery", "source"), ("lsp", "cr")]
+)
+def test_equal_trees_differ_in_nothing(
+    folder: str, level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(FIXTURES / folder, tmp_path / "tree")
+    monkeypatch.chdir(tmp_path / "tree")
+    git_in(tmp_path / "tree")("init", "-q")
+    inventories = [path for path in Path().rglob("*.yaml") if b"ClusterInventory" in path.read_bytes()]
+    for path in inventories[1:]:
+        path.unlink()
+    found = compared((".",), base_tree=".", level=level)
+    assert found.is_empty
+    assert not any(count.more for count in (found.impact.pods, found.impact.gpus))
+    assert "no change" in diff_text.render(found)
+    assert "no change" in diff_markdown.render(found)

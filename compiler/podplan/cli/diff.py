@@ -110,16 +110,22 @@ def _compared(
     if base_tree:
         if base or head or len(paths) > 1:
             raise RequestError("--base-tree DIR is compared with one PATH, without --base and --head")
-        path = paths[0] if paths else "."
-        for folder in (base_tree, path):
-            if not os.path.exists(folder):
-                raise NoSuchPath(f"{folder}: no such file or folder")
-        before, after = _side([base_tree], given), _side([path], given)
-        names = base_tree, path
+        names = base_tree, paths[0] if paths else "."
+        before, after = (_folder(path, given) for path in names)
     else:
         before, after, *names = _revisions(default_paths(paths), base or "HEAD", head, given)  # type: ignore[assignment]
     demand_environments(after.request.settings, before.tree, after.tree)
     return before, after, compare(before.tree, after.tree, level, *names)
+
+
+def _folder(path: str, flags: Mapping[str, Any]) -> Side:
+    """One of two folders, seen from where it is, so that files of one name are the same in both."""
+    if not os.path.exists(path):
+        raise NoSuchPath(f"{path}: no such file or folder")
+    named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags[name]}
+    folder, name = (path, os.curdir) if os.path.isdir(path) else os.path.split(path)
+    with _standing_in(folder or os.curdir):
+        return _side([name], {**flags, **named})
 
 
 def _revisions(
@@ -198,16 +204,22 @@ def _standing_at(root: str, commit: str) -> Iterator[str]:
     """The files of a commit, standing as in the repository, so that paths are those that people typed."""
     from podplan import revisions
 
-    here = os.getcwd()
-    way = os.path.relpath(os.path.realpath(here), root)
+    way = os.path.relpath(os.path.realpath(os.curdir), root)
     with revisions.tree(root, commit) as folder:
         stand = folder if way.startswith("..") else os.path.join(folder, way)
         os.makedirs(stand, exist_ok=True)
-        os.chdir(stand)
-        try:
+        with _standing_in(stand):
             yield folder
-        finally:
-            os.chdir(here)
+
+
+@contextmanager
+def _standing_in(folder: str) -> Iterator[None]:
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(here)
 
 
 def _told(name: str, reading: Callable[[], Side]) -> Side:

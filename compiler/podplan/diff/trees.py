@@ -105,6 +105,8 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
     shared = {one.file: one.findings for one in broken if one.kind == "JobProfileBase"}
     if shared:
         jobs = [_with_faults_of_bases(job, shared) for job in jobs]
+        said = {id(found) for job in jobs for found in job.findings}
+        broken = [one for one in broken if not (one.findings and id(one.findings[0]) in said)]
     if wanted is not None:
         jobs = [job for job in jobs if job.environment in wanted or not job.environment]
         broken = [one for one in broken if not one.environments or set(one.environments).intersection(wanted)]

@@ -32,7 +32,7 @@ _KINDS: dict[str, dict[str, tuple[str, ...]]] = {
     "ColossalAIJob": {"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
 }
 _NOT_LOWERED = ("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJob")
-_OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings")
+_OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings", "Diff")
 _PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 _LISTS = {f"{kind}List": kind for kind in _KINDS}
 _WALKED_FIRST = 12
