@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies lock fields settings goldens wheel-test corpus conformance fuzz integration clean
+.PHONY: help setup demo test lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz integration clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -38,6 +38,21 @@ lock: $(STAMP)    ## write deploy/requirements.lock: what the GitHub Action and 
 	$(BIN)/uv pip compile pyproject.toml --group lock --universal --python-version 3.11 --upgrade --generate-hashes \
 	  --no-config --quiet --custom-compile-command "make lock" --output-file deploy/requirements.lock
 
+audit: $(STAMP)   ## look up the locked packages among known vulnerabilities; 3 where that cannot be done from here
+	$(BIN)/python tools/audit.py
+
+sbom: $(STAMP)    ## write build/podplan.cdx.json, the bill of materials of what is locked
+	mkdir -p build
+	$(BIN)/python -W ignore -m cyclonedx_py requirements deploy/requirements.lock \
+	  --pyproject pyproject.toml --output-reproducible --output-file build/podplan.cdx.json
+
+dist:             ## write the wheel and the source distribution to build/dist, with what is locked and nothing else
+	rm -rf build/dist build/packaging
+	$(PYTHON) -m venv build/packaging
+	build/packaging/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes \
+	  --requirement deploy/requirements.lock
+	build/packaging/bin/hatchling build --directory build/dist
+
 fields: $(STAMP)  ## write schemas/lowered-fields.json: what becomes of each field, as the fixtures show
 	$(BIN)/python tools/lowered_fields.py
 
@@ -48,6 +63,9 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	$(BIN)/python -m pytest -q tests/test_golden.py --regen-all || true
 	git --no-pager diff --stat -- fixtures
 
+# These are about the checkout, not about what the wheel holds of it.
+CHECKOUT_TESTS := test_github_action test_github_workflows test_supply_chain
+
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
 	$(PYTHON) -m venv $(WHEEL)/venv
@@ -55,7 +73,8 @@ wheel-test:       ## the same tests against the installed wheel, with compiler/ 
 	$(WHEEL)/venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
 	$(WHEEL)/venv/bin/python -m pip install --quiet $(WHEEL)/podplan-*.whl --group dev
 	cp -r README.md tests fixtures tools docs policies schemas deploy $(WHEEL)/
-	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests
+	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests \
+	  $(CHECKOUT_TESTS:%=--ignore=tests/%.py)
 
 corpus: $(STAMP)  ## docs/corpus.md against the manifests in CORPUS, where they are at hand
 	$(BIN)/python -m tests.corpus $(CORPUS)
