@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
+from podplan.checking.before import Before
 from podplan.checking.files import fault_finding, file_findings
 from podplan.checking.jobs import plan_findings, set_findings
-from podplan.checking.results import Result, Summary, result
+from podplan.checking.results import Result, Summary, narrowed, result
 from podplan.checking.run import Run, as_far_as_bounds
 from podplan.lint.apply import apply_to_set
 from podplan.lint.fold import findings
@@ -19,7 +20,7 @@ from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
 from podplan.source import Source
 
-__all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "summarised"]
+__all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "narrowed", "summarised"]
 
 Watch = Callable[[Iterable[Source | Unread], int], Iterable[Source | Unread]]
 
@@ -30,23 +31,29 @@ def check(
     reader: Reader,
     exclude: Sequence[str] = (),
     watch: Watch | None = None,
+    before: Before | None = None,
 ) -> Result:
     """Everything there is to say about the files that ``paths`` stand for.
 
-    ``watch`` gets the files as they are read, and how many there will be, and hands them on.
+    ``watch`` gets the files as they are read, and how many there will be, and hands them on. ``before`` are
+    the CRs to compare with, for rules about what a change does.
     Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
     files = tuple(expand(paths, exclude))
     found = sources(files, reader.instead)
-    return check_sources(watch(found, len(files)) if watch else found, settings, reader, folders)
+    return check_sources(watch(found, len(files)) if watch else found, settings, reader, folders, before)
 
 
 def check_sources(
-    found: Iterable[Source | Unread], settings: Settings, reader: Reader, folders: tuple[str, ...] = ()
+    found: Iterable[Source | Unread],
+    settings: Settings,
+    reader: Reader,
+    folders: tuple[str, ...] = (),
+    before: Before | None = None,
 ) -> Result:
     """The same for files that are read already, such as standard input; ``folders`` are checked whole."""
-    run = Run(settings, reader)
+    run = Run(settings, reader, before)
     for source in as_far_as_bounds(found, run):
         _check_source(source, run)
     _check_rendered(run)
@@ -67,8 +74,9 @@ def _check_source(source: Source | Unread, run: Run) -> None:
         run.secret.add(source.file)
     jobs = len(run.jobs)
     said = run.silences.graded(source.file, as_far_as_bounds(file_findings(source, run), run))
+    run.homes.update((id(job), source.file) for job in run.jobs[jobs:])
     if said:
-        run.findings += said
+        run.findings += (found._replace(about=(source.file,)) for found in said)
         run.texts[source.file] = source.text
     elif len(run.jobs) > jobs:
         run.texts_of_jobs[source.file] = source.text
@@ -80,8 +88,11 @@ def _check_rendered(run: Run) -> None:
         if source in run.files:
             run.not_checked["rendered CR: its source is"] += 1
         else:
+            jobs = len(run.jobs)
             said = plan_findings(plans(item, run.settings, run.reader), run)
-            run.findings += run.silences.graded(item.doc.name, said)
+            run.homes.update((id(job), item.doc.name) for job in run.jobs[jobs:])
+            graded = run.silences.graded(item.doc.name, said)
+            run.findings += (found._replace(about=(item.doc.name,)) for found in graded)
             run.texts |= {item.doc.name: item.doc.source.text} if said and item.doc.source else {}
 
 

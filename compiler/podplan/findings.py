@@ -122,7 +122,8 @@ class Finding(NamedTuple):
     """A Problem with everything that a report needs; see docs/findings.md for the JSON form.
 
     ``document`` is the data of the document that ``location.path`` leads into, None for a fault of the text.
-    A ``suppressed`` finding was silenced, for a ``reason`` that somebody gave.
+    A ``suppressed`` finding was silenced, for a ``reason`` that somebody gave. ``about`` are the files of the
+    documents that it is about: a fault in a base may be that of a profile.
     """
 
     rule: str
@@ -141,6 +142,7 @@ class Finding(NamedTuple):
     suppressed: bool = False
     reason: str = ""
     fix: Fix | None = None
+    about: tuple[str, ...] = ()
 
 
 def moved(problem: Problem, place: Callable[[Path], Path]) -> Problem:

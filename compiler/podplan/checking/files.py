@@ -90,6 +90,7 @@ def _item_findings(item: Item, run: Run) -> Iterator[Finding]:
     elif item.what == "object":
         yield from object_findings(item, run)
     elif item.what == "cr" and (said := header_of(item)) is not None:
+        run.reader.note(item.doc.name, source_path(item, said))
         stale = compare(item, said, run.settings, run.reader)
         if stale is not None:
             run.not_checked["rendered CR that is stale"] += 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from podplan.checking.before import former
 from podplan.checking.run import Run, count_object
 from podplan.findings import Finding
 from podplan.groups import Group
-from podplan.lint.apply import apply, apply_to_variants, lacking
+from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
 from podplan.lint.masking import secrets
@@ -43,7 +44,7 @@ def object_findings(item: Item, run: Run) -> list[Finding]:
     """The findings of a Kubernetes object."""
     count_object(run, item.doc.name)
     group = Group(item.doc)
-    job = Job(None, (group,), version=run.settings.k8s_version)
+    job = Job(None, (group,), version=run.settings.k8s_version, gitops=run.settings.gitops)
     run.jobs.append(job)
     policies = run.silences.ruling(item.doc.name).policies
     run.secrets += secrets(run.silences.terms.known, job)
@@ -70,7 +71,14 @@ def set_findings(job: Job, seen: Seen, run: Run) -> list[Finding]:
     if rule is None:
         return []
     said = findings([Sighting("", seen._replace(rule=rule), identity(job.cr.data))], 1)
-    return run.silences.annotated(file, [job.cr], said)
+    others = {locate(doc, ()).location.file for doc in seen.about}
+    about = (*_homes(job, run), *sorted(others))
+    return [one._replace(about=about) for one in run.silences.annotated(file, [job.cr], said)]
+
+
+def _homes(job: Job, run: Run) -> tuple[str, ...]:
+    """The file that a job came of."""
+    return (run.homes[id(job)],) if id(job) in run.homes else ()
 
 
 def _ruled(plan: Plan, run: Run) -> list[Seen]:
@@ -84,13 +92,23 @@ def _ruled(plan: Plan, run: Run) -> list[Seen]:
         run.not_checked[_why_not_lowered(plan)] += 1
         run.unlowered.add(plan.item.doc.name)
         return []
-    job = Job(plan.cr, plan.groups, plan.profile, plan.inventory, run.settings.k8s_version)
+    job = _job(plan, run)
     policies = run.silences.ruling(plan.item.doc.name, enforced(job)).policies
     run.jobs.append(job)
     run.secrets += secrets(run.silences.terms.known, job)
     for policy in lacking(policies, job):
         run.silences.undecided.add(policy.rule.code)
+        if lacks(policy, job) == "base":
+            run.without_base.add(policy.rule.code)
     return list(apply(policies, job))
+
+
+def _job(plan: Plan, run: Run) -> Job:
+    """A plan as policies see it, beside what it was before."""
+    settings, compared = run.settings, run.before is not None
+    was = former(plan, run.before) if run.before is not None else None
+    inventory, version = plan.inventory, settings.k8s_version
+    return Job(plan.cr, plan.groups, plan.profile, inventory, version, settings.gitops, compared, was)
 
 
 def _why_not_lowered(plan: Plan) -> str:

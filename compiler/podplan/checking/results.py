@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from podplan.checking.run import Run
 from podplan.findings import Finding, Severity
 from podplan.lint.masking import masked, whole_fixes, without_secret_fixes
 from podplan.reading.files import root_of
-from podplan.typing import NamedTuple
+from podplan.typing import Any, NamedTuple
 
 
 class Summary(NamedTuple):
     """Counts. ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` what
     the controllers make of the CRs, every replica counted; ``not_checked`` is documents by reason.
-    ``today`` is the day by which suppressions were judged, "" where it made no difference."""
+    ``today`` is the day by which suppressions were judged, "" where it made no difference. ``left_out`` are
+    findings that are not reported, because only those about a change are."""
 
     errors: int
     warnings: int
@@ -26,6 +27,7 @@ class Summary(NamedTuple):
     lowered: int
     not_checked: Mapping[str, int]
     today: str = ""
+    left_out: int = 0
 
 
 class Result(NamedTuple):
@@ -36,7 +38,8 @@ class Result(NamedTuple):
     a bound: the result is then that of the others.
 
     Reports show nothing but these. ``written`` and ``repairs`` are for repairing: the texts with the secrets
-    in them, and the findings with every fix whole.
+    in them, and the findings with every fix whole. ``named`` has for each file those that it depends on, and
+    ``inventories`` are the files that all depend on; real paths.
     """
 
     findings: list[Finding]
@@ -48,6 +51,8 @@ class Result(NamedTuple):
     given_up: tuple[str, ...] = ()
     written: Mapping[str, str] = {}
     repairs: Sequence[Finding] = ()
+    named: Mapping[str, Collection[str]] = {}
+    inventories: Collection[str] = ()
 
 
 def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
@@ -69,14 +74,12 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     repairs = [found for found in everything if not found.suppressed]
     everything = without_secret_fixes(everything)
     said = [found for found in everything if not found.suppressed]
-    if run.silences.undecided:
-        run.not_checked["rules that need an inventory"] = len(run.silences.undecided)
-    severities = Counter(found.severity for found in said)
+    if without_inventory := run.silences.undecided - run.without_base:
+        run.not_checked["rules that need an inventory"] = len(without_inventory)
+    if run.without_base and run.settings.gitops != "none":
+        run.not_checked["rules that need a base"] = len(run.without_base)
     summary = Summary(
-        errors=severities[Severity.ERROR],
-        warnings=severities[Severity.WARNING],
-        infos=severities[Severity.INFO],
-        suppressed=len(everything) - len(said),
+        **_counted(everything),
         files=run.counts["files"],
         objects=run.counts["objects"],
         lowered=run.counts["lowered"],
@@ -85,7 +88,37 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     )
     unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
     given_up = tuple(run.given_up)
-    return Result(said, summary, shown, everything, unlowered, undecided, given_up, dict(run.texts), repairs)
+    return Result(
+        said,
+        summary,
+        shown,
+        everything,
+        unlowered,
+        undecided,
+        given_up,
+        dict(run.texts),
+        repairs,
+        run.reader.named,
+        run.reader.inventories,
+    )
+
+
+def narrowed(whole: Result, keep: Callable[[Finding], bool]) -> Result:
+    """The result with only those findings that are to be kept; how many others there are is counted.
+
+    It is for reporting: nothing can be repaired by it.
+    """
+    everything = [found for found in whole.with_suppressed if keep(found)]
+    said = [found for found in everything if not found.suppressed]
+    left_out = whole.summary.left_out + len(whole.findings) - len(said)
+    summary = whole.summary._replace(**_counted(everything), left_out=left_out)
+    return whole._replace(findings=said, summary=summary, with_suppressed=everything, written={}, repairs=())
+
+
+def _counted(everything: Iterable[Finding]) -> dict[str, Any]:
+    """The counts of a Summary that are about findings."""
+    counts = Counter("suppressed" if found.suppressed else f"{found.severity}s" for found in everything)
+    return {name: counts[name] for name in ("errors", "warnings", "infos", "suppressed")}
 
 
 def _is_secret(file: str, run: Run) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from podplan.checking.before import Before
 from podplan.findings import Finding, Location
 from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.silences import Silences
@@ -20,9 +21,10 @@ Something = TypeVar("Something")
 class Run:
     """What grows while files are checked: counts, findings, and the jobs for policies about all of them."""
 
-    def __init__(self, settings: Settings, reader: Reader) -> None:
+    def __init__(self, settings: Settings, reader: Reader, before: Before | None = None) -> None:
         self.settings = settings
         self.reader = reader
+        self.before = before
         self.counts: Counter[str] = Counter()
         self.not_checked: Counter[str] = Counter()
         self.findings: list[Finding] = []
@@ -37,6 +39,8 @@ class Run:
         self.given_up: list[str] = []
         self.files: set[str] = set()
         self.rendered: list[tuple[Item, str]] = []  # with the real paths of their sources
+        self.homes: dict[int, str] = {}  # the file of each job, by its id()
+        self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
 
 
 def count_object(run: Run, file: str, number: int = 1) -> None:

@@ -59,7 +59,14 @@ def lacking(policies: Iterable[Policy], job: Job) -> list[Policy]:
 
 
 def _lacks(policy: Policy, job: Job) -> bool:
-    return "inventory" in policy.needs and job.inventory is None
+    return bool(lacks(policy, job))
+
+
+def lacks(policy: Policy, job: Job) -> str:
+    """What a policy cannot do without and a job does not have: inventory or base, else ""."""
+    if "inventory" in policy.needs and job.inventory is None:
+        return "inventory"
+    return "base" if "base" in policy.needs and not job.compared else ""
 
 
 def _kind(job: Job) -> str:
@@ -145,4 +152,5 @@ def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
         else {"job": "cr", "set": "cr", "variants": "profile"}.get(policy.scope.level, policy.scope.level)
     )
     also = tuple((Place(where, at), label) for where, at, label in hit.related)
-    return Seen(level, doc, problem, group, policy.rule, also, hit.change_in)
+    about = tuple(job.cr for job in hit.about if job.cr is not None)
+    return Seen(level, doc, problem, group, policy.rule, also, hit.change_in, about)

@@ -47,7 +47,7 @@ def _order(found: Finding) -> tuple[object, ...]:
 
 
 def _finding(sighting: Sighting) -> Finding:
-    level, doc, problem, group, rule, _, change_in = sighting.seen
+    level, doc, problem, group, rule, _, change_in, _ = sighting.seen
     path, related = _written(doc, problem)
     source = locate(doc, path, problem.on_key)
     stands_for: tuple[Related, ...] = ()
@@ -116,7 +116,7 @@ def _is_added(doc: Doc, path: Path) -> bool:
 
 
 def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: Location) -> Iterable[Related]:
-    _, doc, problem, _, _, also, _ = sighting.seen
+    _, doc, problem, _, _, also, _, _ = sighting.seen
     for path, message in related:
         yield Related(locate(doc, path).location, message)
     for place, message in also:

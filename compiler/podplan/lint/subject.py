@@ -15,7 +15,9 @@ class Job(NamedTuple):
 
     ``profile`` is the resolved profile it was compiled from, None for a hand-written CR. ``inventory`` is the
     ClusterInventory, None where there is none. ``version`` is the Kubernetes version that is checked against.
-    A plain Kubernetes object has no ``cr``.
+    A plain Kubernetes object has no ``cr``. ``gitops`` is the tool that applies it: none, argocd or flux.
+    ``compared`` tells that there is a revision to compare with, and ``before`` is the CR as it was there,
+    None for a new one.
     """
 
     cr: Doc | None
@@ -23,6 +25,9 @@ class Job(NamedTuple):
     profile: Doc | None = None
     inventory: Doc | None = None
     version: str = DEFAULT_VERSION
+    gitops: str = "none"
+    compared: bool = False
+    before: Doc | None = None
 
     @property
     def pods(self) -> list[Group]:
@@ -50,7 +55,8 @@ class Hit(NamedTuple):
     ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
     where the place is in another document of the job than the subject's own. ``by_choice`` as in Problem.
     ``change`` would repair it, where the policy has a fix: the op of a Change, a path from the root of the
-    same document, or of ``change_in``, and a value.
+    same document, or of ``change_in``, and a value. ``about`` are other jobs that it is about, where not all
+    of them are among the related places.
     """
 
     path: Path
@@ -62,3 +68,4 @@ class Hit(NamedTuple):
     change: tuple[str, Path, Any] | None = None
     change_in: Doc | None = None
     by_choice: bool = False
+    about: Iterable[Job] = ()

@@ -40,6 +40,9 @@ class Reader:
         self.instead = instead
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
+        # Which files each file names, whether they are there or not, and the inventories: by real path.
+        self.named: dict[str, set[str]] = {}
+        self.inventories: set[str] = set()
 
     def load(self, reference: str, referrer: Doc) -> Doc | Problem:
         """The profile or base that ``extends`` of ``referrer`` names, relative to that file."""
@@ -47,6 +50,7 @@ class Reader:
         if os.path.isabs(reference):
             return Problem("PROF002", f'"{reference}" is an absolute path; write it relative to this file')
         path = beside(file, reference)
+        self.note(file, path)
         try:
             source = self.source(root_of(file), path)
         except OutsideRoot as error:
@@ -94,6 +98,10 @@ class Reader:
                 raise
             return None
 
+    def note(self, file: str, named: str) -> None:
+        """Keeps in mind that ``file`` names another file, so that it depends on it."""
+        self.named.setdefault(os.path.realpath(file), set()).add(os.path.realpath(named))
+
     def texts(self, files: Iterable[str]) -> dict[str, str]:
         """The texts of those of ``files`` that were read here."""
         return {file: self._sources[file].text for file in files if file in self._sources}
@@ -109,6 +117,7 @@ class Reader:
         return self._sources.get(file)
 
     def _inventory(self, root: str, path: str) -> Doc:
+        self.inventories.add(os.path.realpath(path))
         try:
             source = self.source(root, path)
         except (OSError, OutsideRoot) as error:

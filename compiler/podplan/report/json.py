@@ -37,6 +37,7 @@ def summary(result: Result) -> dict[str, Any]:
         "objects": counts.objects,
         "lowered": counts.lowered,
         "notChecked": dict(counts.not_checked),
+        **({"leftOut": counts.left_out} if counts.left_out else {}),
         **({"today": counts.today} if counts.today else {}),
     }
 

@@ -19,6 +19,7 @@ def summary_line(result: Result) -> str:
     )
     line += f" in {_counted(counts.files, 'file')}"
     line += f", {counts.suppressed} suppressed" if counts.suppressed else ""
+    line += f", {counts.left_out} left out" if counts.left_out else ""
     line += f" ({_counted(counts.objects, 'object')}, {counts.lowered} lowered)"
     if counts.not_checked:
         line += "; not checked: " + ", ".join(f"{n} × {reason}" for reason, n in counts.not_checked.items())

@@ -148,7 +148,8 @@ def queue_oversubscribed(subject: Subject, _params: Mapping[str, Any]) -> Iterat
             if job.cr is not None:
                 at = written(job.cr.data, "metadata", "name")
                 related.append((job.cr, at, f"{called(job)} asks for {shown(demand, resource)}"))
-        yield Hit(("spec", "queue"), values, related=related, doc=gang.doc, group=gang)
+        about = [job for _, job in demands]
+        yield Hit(("spec", "queue"), values, related=related, doc=gang.doc, group=gang, about=about)
 
 
 @for_all
