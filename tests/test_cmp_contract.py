@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,10 @@ def test_typed_params_arrive_as_what_they_are(tmp_path: Path) -> None:
         'alone.yaml:4: parameter params.i=three: the param "i" is "three", and must be of type integer'
         in told
     )
+    told = refusal(where, [*parameters[:5], {"name": "params.l", "string": "1,2"}, parameters[6]])
+    assert (
+        told == "2: podplan: alone.yaml: parameter params.l=1,2: this is no JSON; write one such as [1, 2]\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -433,6 +438,36 @@ def test_a_missing_base_is_named_with_the_setting_that_leaves_it_out(
     assert "error PROF002 resnet.yaml:6: " in told
     assert "../../bases/torch.yaml" in told
     assert "argocd.argoproj.io/manifest-generate-paths" in told
+
+
+def test_a_missing_inventory_may_have_been_left_out_as_well(tmp_path: Path) -> None:
+    told = refusal(
+        only(tmp_path, {"alone.yaml": ALONE.replace("replicas: 1", "replicas: 1, hardware: h100")})
+    )
+    assert "error PROF016 alone.yaml:4: " in told
+    assert "argocd.argoproj.io/manifest-generate-paths" in told
+
+
+def test_what_is_excluded_is_not_found(tmp_path: Path) -> None:
+    where = only(tmp_path, {"a/alone.yaml": ALONE, "podplan.toml": 'exclude = ["a"]\n'})
+    assert not server.matches(where)
+    assert refusal(where).startswith("3: ")
+
+
+def test_what_strangers_write_moves_no_cursor(tmp_path: Path) -> None:
+    where = only(tmp_path, {"alone.yaml": ALONE})
+    told = refusal(where, [{"name": "\x1b[2J\n::error::x", "string": ""}])
+    assert told.startswith('2: podplan: unknown parameter "\\x1b[2J\\n::error::x"')
+
+
+def test_a_stream_that_nobody_takes_is_no_success(tmp_path: Path) -> None:
+    where = only(tmp_path, {"alone.yaml": ALONE})
+    end, start = os.pipe()
+    os.close(end)
+    env = server.variables(where)
+    program = [str(server.BIN / "podplan"), *server.plugin().generate[1:]]
+    assert subprocess.call(program, cwd=where.folder, env=env, stdout=start) == 4
+    os.close(start)
 
 
 def test_a_copy_that_begins_lower_has_what_is_in_it(repository: Path, tmp_path: Path) -> None:

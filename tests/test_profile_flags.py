@@ -85,6 +85,37 @@ def test_what_cannot_be_set(flag: str, rule: str, said: str) -> None:
     assert run(TEXT, sets={key: text}).variants == ()
 
 
+LISTED = profile(
+    "params: {l: {type: array, items: {type: integer}}, m: {type: object}}\n"
+    "env: {L: '${{ params.l | tojson }}'}"
+)
+
+
+@pytest.mark.parametrize(("text", "value"), [("[1, 2]", "[1, 2]"), (" []", "[]")])
+def test_lists_and_maps_are_given_as_json(text: str, value: str) -> None:
+    resolved = one(LISTED, sets={"params.l": text, "params.m": '{"a": [true]}'})
+    assert resolved.data["spec"]["env"]["L"] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "said"),
+    [
+        ("1,2", "PROF015", "this is no JSON; write one such as [1, 2]"),
+        ("[1", "PROF015", "this is no JSON"),
+        ("[NaN]", "PROF015", "this is no JSON"),
+        ("[" * 50_000, "PROF015", "this is no JSON"),
+        ("[" * 200 + "]" * 200, "PROF015", "more than 100 levels of nesting"),
+        ('["a"]', "PROF006", 'the param "l" at 0 is not allowed'),
+        ("{}", "PROF006", "must be of type array"),
+        ('["${{ metadata.name }}"]', "PROF010", "may not hold an expression"),
+    ],
+)
+def test_what_is_no_list(text: str, rule: str, said: str) -> None:
+    sets = {"params.l": text, "params.m": "{}"}
+    assert [found for found, _ in faults(LISTED, sets=sets)] == [rule]
+    assert said in messages(LISTED, sets=sets)
+
+
 def test_flags_that_contradict_each_other() -> None:
     assert faults(TEXT, sets={"schedule": "null", "schedule.queue": "a"}) == [("PROF015", 5)]
     assert faults(TEXT, sets={"schedule.queue": "a", "schedule": "null"}) == [("PROF015", 5)]

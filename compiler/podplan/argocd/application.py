@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from podplan.provenance import Doc
 from podplan.reading import Reader, Unread, sources
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
-from podplan.reading.files import expand
+from podplan.reading.files import expand, mentions, root_of
 from podplan.rendering.origin import header_of, source_path
 from podplan.requests import RequestError
 from podplan.source import Source
@@ -69,10 +69,12 @@ def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
     return Application(found, [_profile(item, reader) for item in profiles], manifests, broken)
 
 
-def has_profile(folder: str) -> Iterator[str]:
+def with_profiles(folder: str, exclude: Sequence[str]) -> Iterator[str]:
     """The files of an Application that hold a profile, as far as can be told: one that cannot be read may."""
-    for path in expand([folder]):
+    for path in expand([folder], exclude):
         try:
+            if not mentions(root_of(path), path, [b"podplan/v"]):
+                continue
             [found] = sources([path])
         except Exception:  # too big or too deep and of ours, or not to be read: generate says what is wrong
             yield path

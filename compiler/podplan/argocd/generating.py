@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from podplan.argocd.application import Application, left_out, read, unreadable
 from podplan.argocd.choosing import Chosen, chosen
-from podplan.argocd.judging import judged
+from podplan.argocd.judging import FLAG, PARAMETER, judged
 from podplan.argocd.parameters import Given
 from podplan.check import Result
 from podplan.pipeline import Plan, Settings, plans
@@ -75,7 +75,10 @@ def _included(application: Application, manifests: str) -> list[Item]:
 
 def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
     own = settings._replace(environments=one.environments, sets=one.sets)
-    return plans(one.profile.item, own, reader)
+    try:
+        yield from plans(one.profile.item, own, reader)
+    except RequestError as error:  # about the value of a flag, which here was a parameter
+        raise RequestError(str(error).replace(FLAG, PARAMETER, 1)) from None
 
 
 def _is_complete(wanted: Iterable[Chosen], made: Sequence[Plan]) -> bool:

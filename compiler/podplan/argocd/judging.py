@@ -17,7 +17,8 @@ from podplan.reading import Reader
 from podplan.reading.documents import Item, mentions_ours
 from podplan.source import Source
 
-_FLAG = "--set params."
+# What a finding about the value of a param begins with, and what it is to begin with here.
+FLAG, PARAMETER = "--set params.", "parameter params."
 
 
 def judged(
@@ -57,6 +58,6 @@ def _add(item: Item, findings: Iterable[Finding], run: Run) -> None:
 
 def _of_parameter(found: Finding) -> Finding:
     """A finding about the value of a flag, which here was a parameter of the Application."""
-    if not found.message.startswith(_FLAG):
+    if not found.message.startswith(FLAG):
         return found
-    return found._replace(message=f"parameter {found.message.removeprefix('--set ')}")
+    return found._replace(message=PARAMETER + found.message.removeprefix(FLAG))

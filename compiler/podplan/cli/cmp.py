@@ -11,29 +11,32 @@ import click
 
 from podplan import kubernetes
 from podplan.argocd import parameters
-from podplan.argocd.application import has_profile, read
+from podplan.argocd.application import read, with_profiles
 from podplan.argocd.destination import missing, version
 from podplan.argocd.generating import Generated, generate, inventory_path, root_of_copy
 from podplan.argocd.options import demand_options, with_options
 from podplan.argocd.parameters import Given, given
 from podplan.cli.checking import demand_all, exit_code
 from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, NOTHING
 from podplan.cli.options import FAIL_ON, Request, request
-from podplan.cli.output import write
+from podplan.cli.output import drop_output, write
 from podplan.cli.terms import rule_options
 from podplan.config import config_for
 from podplan.emit import emit_document
+from podplan.findings import Severity
 from podplan.limits import OutOfTime
 from podplan.reading import Reader
-from podplan.reading.files import root_of, taken_as_root
+from podplan.reading.files import OutsideRoot, root_of, taken_as_root
 from podplan.rendering import stream
 from podplan.report.argocd import render
 from podplan.report.visible import visible
+from podplan.requests import RequestError
 from podplan.typing import Any, NoReturn
 
 FOLDER = os.curdir
 SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part
+_OF_OTHER_FILES = ("PROF002", "PROF016")  # a base or an inventory that is not there
 STOPPED = 128 + signal.SIGTERM
 
 
@@ -51,7 +54,7 @@ def discover() -> int:
 
     The exit code is 0 either way: Argo CD takes any other for a fault, and not for a no.
     """
-    found = next(has_profile(FOLDER), "")
+    found = next(with_profiles(FOLDER, _exclude()), "")
     if found:
         write(f"{visible(found)}\n")
     return CLEAN
@@ -66,12 +69,20 @@ def announce() -> int:
 
     with taken_as_root(_root()):
         try:
-            profiles = read(FOLDER, config_for(FOLDER).exclude, Reader()).profiles
+            profiles = read(FOLDER, _exclude(), Reader()).profiles
         except Exception as error:  # the form that shows them must not fail: generate says what is wrong
             _warn([f"the params of the profiles are not known: {error}"])
             profiles = []
     write(json.dumps(announced(profiles), ensure_ascii=False, indent=2) + "\n")
     return CLEAN
+
+
+def _exclude() -> tuple[str, ...]:
+    """What the configuration leaves out; a configuration that is wrong is for generate to tell of."""
+    try:
+        return config_for(FOLDER).exclude
+    except (RequestError, OutsideRoot):
+        return ()
 
 
 def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
@@ -124,19 +135,26 @@ def generated(
     """
     _stop_in_time(deadline)
     demand_options(options)
-    asked = given(os.environ.get(parameters.VARIABLE))
-    root = _root()
+    try:
+        made, fail_on, warnings = _generated(manifests or "", **flags)
+    except RequestError as error:  # it may quote what a stranger wrote, and goes to a web page
+        raise RequestError(visible(str(error))) from None
+    made = made._replace(crs=[with_options(data, options) for data in made.crs])
+    warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.objects)
+    code = exit_code(made.result, fail_on) if made.complete else FINDINGS
+    return _handed_over(made, code, allow_empty, warnings)
+
+
+def _generated(manifests: str, **flags: Any) -> tuple[Generated, Severity | None, list[str]]:
+    """What there is to hand over, from which severity on it is kept back, and warnings."""
+    asked, root = given(os.environ.get(parameters.VARIABLE)), _root()
     with taken_as_root(root):
         wanted, warnings = _request(asked, root, **flags)
         reader = Reader(exclude=wanted.exclude)
-        made = generate(
-            FOLDER, asked, asked.manifests or manifests or "", wanted.exclude, wanted.settings, reader
-        )
+        manifests = asked.manifests or manifests
+        made = generate(FOLDER, asked, manifests, wanted.exclude, wanted.settings, reader)
     demand_all(made.result)
-    made = made._replace(crs=[with_options(data, options) for data in made.crs])
-    warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.objects)
-    code = exit_code(made.result, wanted.fail_on) if made.complete else FINDINGS
-    return _handed_over(made, code, allow_empty, warnings)
+    return made, wanted.fail_on, warnings
 
 
 def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterable[str]) -> int:
@@ -151,7 +169,11 @@ def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterab
     if code == CLEAN:
         text = stream(emit_document(data) for data in made.objects)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        write(text)
+        try:
+            write(text)
+        except BrokenPipeError:  # nobody has the whole of it, so this was no success
+            drop_output()
+            code = INTERNAL
     return code
 
 
@@ -181,7 +203,7 @@ def _root() -> str:
 
 def _hint(made: Generated) -> None:
     """What a file that is not there may come from: Argo CD may have been told to hand over less."""
-    if any(found.rule == "PROF002" for found in made.result.findings):
+    if any(found.rule in _OF_OTHER_FILES for found in made.result.findings):
         _warn(
             [
                 "a file that is in the repository, and not here, was not handed over: with"
