@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from podplan.checking.run import Run
-from podplan.findings import Finding, Severity
+from podplan.findings import Finding
 from podplan.lint.masking import masked, whole_fixes, without_secret_fixes
 from podplan.reading.files import root_of
 from podplan.typing import Any, NamedTuple

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 
 import click
 
+from podplan.check import Result
+from podplan.cli.changed import asked, change_options, check_change
 from podplan.cli.checking import checking, demand_all, exit_code, run
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.fixing import fix_options, make_fixes, show_fixes
-from podplan.cli.options import default_paths, input_options, lowering_options
+from podplan.cli.options import Request, default_paths, input_options, lowering_options
 from podplan.cli.output import write
-from podplan.cli.reporting import report_options, reports, write_reports
+from podplan.cli.reporting import Reports, report_options, reports, write_reports
 from podplan.cli.settings import shown
 from podplan.cli.terms import rule_options
+from podplan.requests import RequestError
 from podplan.typing import Any
 
 
@@ -27,6 +30,7 @@ from podplan.typing import Any
     "--baseline", metavar="FILE", shell_complete=files, default="", help="Leave out the findings in FILE."
 )
 @click.option("--show-settings", is_flag=True, help="Print each setting and where it is from, and stop.")
+@change_options
 @report_options
 @fix_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
@@ -42,6 +46,10 @@ def command(
     unsafe_fixes: bool,
     diff: bool,
     fix_only: bool,
+    affected_by: bool,
+    changed_since: str,
+    new_since: str,
+    base: str,
     **flags: Any,
 ) -> int:
     """Check profiles, CRs and what they lower to, and report at the line that somebody wrote.
@@ -50,6 +58,12 @@ def command(
     written and under every environment, unless -e names some.
     """
     into = reports(format_, outputs, statistics, color)
+    change = asked(affected_by, changed_since, new_since, base)
+    if change is not None and (fix or fix_only or diff):
+        raise RequestError("what is repaired is not chosen by a change; repair without naming one")
+    if change is not None and not show_settings:
+        result, wanted = check_change(paths, change, flags)
+        return _reported(result, wanted, into, exit_zero)
     wanted = checking(default_paths(paths), **flags)
     if show_settings:
         write(shown(wanted.origins))
@@ -62,6 +76,11 @@ def command(
             return CLEAN
     else:
         result = run(default_paths(paths), wanted, flags["stdin_filename"])
+    return _reported(result, wanted, into, exit_zero)
+
+
+def _reported(result: Result, wanted: Request, into: Reports, exit_zero: bool) -> int:
+    """The exit code, once all is printed."""
     write_reports(result, into)
     demand_all(result)
     code = exit_code(result, wanted.fail_on)

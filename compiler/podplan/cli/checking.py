@@ -14,7 +14,10 @@ from podplan.findings import Severity
 from podplan.limits import BoundExceeded
 from podplan.reading import Reader, standard_input
 from podplan.rules import LIMIT
-from podplan.typing import Any
+from podplan.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podplan.checking.before import Before
 
 # The flags of `podplan check` that ask for what is found, where nobody gives any.
 NO_FLAGS: Mapping[str, Any] = {
@@ -61,13 +64,18 @@ def checking(paths: Sequence[str], **flags: Any) -> Request:
     return wanted._replace(settings=settings)
 
 
-def run(paths: Sequence[str], wanted: Request, stdin_filename: str = "") -> Result:
-    """The result for paths, or for standard input where the path is ``-``."""
+def run(
+    paths: Sequence[str], wanted: Request, stdin_filename: str = "", before: Before | None = None
+) -> Result:
+    """The result for paths, or for standard input where the path is ``-``.
+
+    ``before`` are the CRs to compare with, for rules about what a change does.
+    """
     if list(paths) == ["-"]:
         source = standard_input(stdin_filename)
         return check_sources([source], wanted.settings, Reader(exclude=wanted.exclude))
     with shown() as watch:
-        return check(paths, wanted.settings, Reader(exclude=wanted.exclude), wanted.exclude, watch)
+        return check(paths, wanted.settings, Reader(exclude=wanted.exclude), wanted.exclude, watch, before)
 
 
 def demand_all(result: Result) -> None:

@@ -1,0 +1,219 @@
+"""podplan check of a change: what only findings about it, or that it brings, are reported of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+import click
+
+from podplan.check import Result, narrowed
+from podplan.cli.checking import checking, run
+from podplan.cli.options import Request
+from podplan.findings import Finding
+from podplan.reading.files import NoSuchPath, root_of
+from podplan.requests import RequestError
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from podplan.checking.before import Before
+    from podplan.lint.baseline import Entry
+    from podplan.revisions import Change
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Asked(NamedTuple):
+    """The flags: whether the paths are files that changed, and the revision to compare with.
+
+    ``ref`` is "" for none; with ``changed`` the files that differ from it count, with ``new`` its findings.
+    """
+
+    affected: bool
+    ref: str
+    changed: bool
+    new: bool
+
+
+class Earlier(NamedTuple):
+    """The revision that is compared with: its CRs, its findings where they count, and what it changed into.
+
+    ``governed`` tells that a file which changed was the inventory.
+    """
+
+    crs: Before
+    known: tuple[Entry, ...]
+    changes: tuple[Change, ...]
+    governed: bool
+
+
+def change_options(command: Command) -> Command:
+    """--affected-by, --changed-since, --new-since and --base."""
+    revision: dict[str, Any] = {"metavar": "REF", "default": ""}
+    for option in reversed(
+        [
+            click.option(
+                "--affected-by",
+                is_flag=True,
+                help="PATHS are files that changed: report what depends on them.",
+            ),
+            click.option("--changed-since", **revision, help="Report what the files since REF affect."),
+            click.option("--new-since", **revision, help="Report only what was not so at REF."),
+            click.option("--base", **revision, help="Compare with REF, for rules about changes."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def asked(affected_by: bool, changed_since: str, new_since: str, base: str) -> Asked | None:
+    """What the flags ask for; None where they ask for nothing. Raises RequestError."""
+    refs = list(dict.fromkeys(ref for ref in (base, changed_since, new_since) if ref))
+    if len(refs) > 1:
+        raise RequestError(f"{' and '.join(refs)} are two revisions; compare with one of them")
+    if affected_by and changed_since:
+        raise RequestError("--affected-by and --changed-since both say what changed; give one of them")
+    if not affected_by and not refs:
+        return None
+    return Asked(affected_by, "".join(refs), bool(changed_since), bool(new_since))
+
+
+def check_change(paths: Sequence[str], asked_for: Asked, flags: dict[str, Any]) -> tuple[Result, Request]:
+    """The result with what is to be reported of it, and the request that it is of.
+
+    All of the paths is checked, and only the report is narrowed. With --affected-by that is the whole
+    repository. Raises RequestError and files.NoSuchPath.
+    """
+    if "-" in paths:
+        raise RequestError("standard input is no file that changed; name files and folders")
+    if asked_for.affected and not paths:
+        raise RequestError("--affected-by wants the files that changed")
+    roots = {root_of(path) for path in paths or (".",)}
+    if len(roots) != 1:
+        raise RequestError("files that changed, and a revision, are of one repository; check others apart")
+    root = roots.pop()
+    changed = [_real(path) for path in paths] if asked_for.affected else []
+    paths = (os.path.relpath(root),) if asked_for.affected else paths or (".",)
+    earlier = _earlier(paths, root, asked_for, flags) if asked_for.ref else None
+    wanted = checking(paths, **flags)
+    result = run(paths, wanted, before=earlier.crs if earlier else None)
+    if asked_for.affected or asked_for.changed:
+        if asked_for.changed and earlier is not None:
+            changed = list(_paths(root, earlier.changes))
+        if not (earlier and earlier.governed) and not _governs_all(changed, result, wanted, paths, flags):
+            result = _affected(result, changed, sure=earlier is not None)
+    if asked_for.new and earlier is not None:
+        result = _new(result, earlier.known)
+    return result, wanted
+
+
+def _affected(result: Result, changed: Collection[str], sure: bool) -> Result:
+    """The findings about files that changed, and about what depends on them.
+
+    Without the revision before nobody knows what a file was that is not there and that nothing names: it may
+    have been the inventory, so then nothing is left out.
+    """
+    from podplan.checking.affected import about, affected
+
+    named = {other for others in result.named.values() for other in others}
+    if not sure and any(not os.path.lexists(path) and path not in named for path in changed):
+        return result
+    return narrowed(result, about(affected(changed, result.named)))
+
+
+def _governs_all(
+    changed: Collection[str],
+    result: Result,
+    wanted: Request,
+    paths: Sequence[str],
+    flags: dict[str, Any],
+) -> bool:
+    """Whether a file that changed is for everything: configuration, inventory, baseline, own policies."""
+    from podplan.config.files import NAMES, PYPROJECT, extended, named, nearest
+
+    own = None if flags["isolated"] and not flags["config"] else nearest(paths[0])
+    own = named(flags["config"]) if flags["config"] else own
+    files = {os.path.realpath(file.path) for file in (extended(own) if own is not None else ())}
+    files |= {os.path.realpath(path) for path in result.inventories}
+    values = (wanted.origins[key].value for key in ("inventory", "baseline"))
+    files |= {os.path.realpath(path) for path in values if path}
+    folders = [os.path.realpath(path) for path in wanted.origins["policies"].value]
+    return any(
+        path in files
+        or any(path == folder or path.startswith(folder + os.sep) for folder in folders)
+        or (os.path.basename(path) in (*NAMES, PYPROJECT) and not os.path.lexists(path))
+        for path in changed
+    )
+
+
+def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str, Any]) -> Earlier:
+    """What the revision has to say; standing there, with its own configuration."""
+    from podplan import revisions
+    from podplan.checking.before import before
+    from podplan.cli.standing import standing_at, there, told
+    from podplan.reading import Reader, sources
+    from podplan.reading.files import expand
+
+    for path in paths:
+        if not os.path.lexists(path):
+            raise NoSuchPath(f"{path}: no such file or folder")
+    commit = revisions.base_of(root, asked_for.ref)
+    changes = tuple(revisions.changed(root, asked_for.ref))
+
+    def reading(folder: str) -> Earlier:
+        own, own_flags = there(paths, flags, root, folder)
+        wanted = checking(own, **own_flags)
+        own = [path for path in own if os.path.lexists(path)]
+        found = sources(expand(own, wanted.exclude))
+        crs = before(found, wanted.settings, Reader(exclude=wanted.exclude))
+        known = _known(run(own, wanted), changes) if asked_for.new else ()
+        return Earlier(crs, known, changes, any(_was_inventory(folder, change) for change in changes))
+
+    with standing_at(root, commit) as folder:
+        return told(asked_for.ref, lambda: reading(folder))
+
+
+def _was_inventory(folder: str, change: Change) -> bool:
+    if change.before is None or not change.before.endswith((".yaml", ".yml")):
+        return False
+    path = os.path.join(folder, change.before)
+    if os.path.islink(path) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as stream:
+        return b"ClusterInventory" in stream.read()
+
+
+def _known(result: Result, changes: Collection[Change]) -> tuple[Entry, ...]:
+    """The findings of the revision, as a baseline has them; in files by the names that they have now."""
+    from podplan.lint.baseline import collected
+
+    now = {change.before: change.path for change in changes if change.how == "renamed"}
+    found = collected(result.findings, result.texts)
+    return tuple(one._replace(file=now.get(one.file, one.file)) for one in found)
+
+
+def _new(result: Result, known: Collection[Entry]) -> Result:
+    """The findings that were not there before, in whatever line."""
+    from podplan.checking.affected import ALWAYS
+    from podplan.lint.baseline import without_known
+
+    marked = without_known(result.findings, known, result.texts, lambda found: found.rule not in ALWAYS)
+    old = {id(found) for found, mark in zip(result.findings, marked, strict=True) if mark.suppressed}
+    return narrowed(result, lambda found: not _is_old(found, old))
+
+
+def _is_old(found: Finding, old: Collection[int]) -> bool:
+    return id(found) in old
+
+
+def _paths(root: str, changes: Collection[Change]) -> Iterator[str]:
+    """The files that changed, under the names that they have and had; links by their own names, too."""
+    for change in changes:
+        for path in {change.path, change.before or change.path}:
+            whole = os.path.join(root, path)
+            yield whole
+            yield _real(whole)
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)
