@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -36,10 +36,11 @@ FILE_FLAGS = ("inventory", "config")
 
 
 class Side(NamedTuple):
-    """One side of the comparison as it was read, with what was asked for there."""
+    """One side of the comparison as it was read, what was asked for, and which paths are there."""
 
     tree: Tree
     request: Request
+    there: tuple[bool, ...]
 
 
 @click.command("diff")
@@ -140,14 +141,17 @@ def _revisions(
     root = roots.pop()
     commit = revisions.base_of(root, base, head or None)
     after_commit = revisions.commit_of(root, head) if head else ""
-    with _standing_at(root, commit) as there:
+    with _standing_at(root, commit, () if head else revisions.outside(root)) as there:
         before = _told(base, lambda: _side(*_there(paths, flags, root, there), some=True))
-    if after_commit:
+    if head:
         with _standing_at(root, after_commit) as there:
             after = _told(head, lambda: _side(*_there(paths, flags, root, there), some=True))
     else:
         present = revisions.present(root)
         after = _side(paths, flags, lambda path: _from(root, path) in present, some=True)
+    for path, was, is_now in zip(paths, before.there, after.there, strict=True):
+        if not was and not is_now:
+            raise NoSuchPath(f"{path}: no such file or folder, before or after")
     shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
     return before, after, shown, f"{head} ({after_commit[:8]})" if head else "work tree"
 
@@ -161,11 +165,12 @@ def _side(
 ) -> Side:
     """What is in ``paths``, as far as they are there; of folders the files that are to be kept."""
     asked = request(paths, **flags)
-    there = [path for path in paths if os.path.lexists(path)] if some else paths
+    known = tuple(os.path.lexists(path) for path in paths)
+    there = [path for path, is_there in zip(paths, known, strict=True) if is_there or not some]
     named = {os.path.abspath(path) for path in there}
     kept = [path for path in expand(there, asked.exclude) if os.path.abspath(path) in named or keep(path)]
     settings = asked.settings._replace(environments=asked.settings.environments or "all")
-    return Side(read(sources(kept), settings, Reader(exclude=asked.exclude)), asked)
+    return Side(read(sources(kept), settings, Reader(exclude=asked.exclude)), asked, known)
 
 
 def _there(
@@ -200,12 +205,12 @@ def _from(root: str, path: str) -> str:
 
 
 @contextmanager
-def _standing_at(root: str, commit: str) -> Iterator[str]:
+def _standing_at(root: str, commit: str, without: Collection[str] = ()) -> Iterator[str]:
     """The files of a commit, standing as in the repository, so that paths are those that people typed."""
     from podplan import revisions
 
     way = os.path.relpath(os.path.realpath(os.curdir), root)
-    with revisions.tree(root, commit) as folder:
+    with revisions.tree(root, commit, without) as folder:
         stand = folder if way.startswith("..") else os.path.join(folder, way)
         os.makedirs(stand, exist_ok=True)
         with _standing_in(stand):

@@ -19,10 +19,11 @@ from podplan.revisions.git import GitFailed, git
 from podplan.revisions.trees import tree
 from podplan.typing import Literal, NamedTuple
 
-__all__ = ["Change", "base_of", "changed", "commit_of", "present", "tracked", "tree"]
+__all__ = ["Change", "base_of", "changed", "commit_of", "outside", "present", "tracked", "tree"]
 
 MAX_REF_LENGTH = 1_000
 EXACT = ".."
+OUTSIDE = "S"  # the tag of git ls-files for what a sparse checkout leaves out
 
 
 class Change(NamedTuple):
@@ -125,9 +126,19 @@ def present(root: str) -> frozenset[str]:
 
     Of a sparse checkout, those outside of it are not present. Raises RequestError.
     """
+    held = (path for tag, path in _index(root) if tag != OUTSIDE)
+    return frozenset((*held, *_untracked(root)))
+
+
+def outside(root: str) -> frozenset[str]:
+    """The paths from ``root`` of the files that a sparse checkout leaves out. Raises RequestError."""
+    return frozenset(path for tag, path in _index(root) if tag == OUTSIDE)
+
+
+def _index(root: str) -> Iterator[tuple[str, str]]:
     said = os.fsdecode(_told(root, "the index", "ls-files", "-z", "-t", "--cached"))
-    held = {entry[2:] for entry in said.split("\0") if entry and not entry.startswith("S ")}
-    return frozenset(held.union(_untracked(root)))
+    for entry in filter(None, said.split("\0")):
+        yield entry[0], entry[2:]
 
 
 def tracked(root: str, folder: str) -> frozenset[str]:

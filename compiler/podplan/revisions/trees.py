@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from podplan.limits import BoundExceeded
@@ -28,16 +28,17 @@ class Entry(NamedTuple):
 
 
 @contextmanager
-def tree(root: str, commit: str) -> Iterator[str]:
+def tree(root: str, commit: str, without: Collection[str] = ()) -> Iterator[str]:
     """A temporary folder with what podplan may read of a commit; a root for ``reading.files.root_of``.
 
     Symbolic links are links again, so that whoever reads them judges where they lead. Submodules are left
     out, as they are in a checkout without them. ``commit`` is a full name, as ``commit_of`` and ``base_of``
-    give it. Raises RequestError, and BoundExceeded for a revision that is too big.
+    give it; ``without`` are paths to leave out. Raises RequestError, and BoundExceeded for a revision that is
+    too big.
     """
     import tempfile
 
-    entries = _entries(root, commit)
+    entries = [entry for entry in _entries(root, commit) if entry.path not in without]
     with tempfile.TemporaryDirectory(prefix="podplan-") as folder, tempfile.TemporaryFile() as objects:
         top = os.path.join(os.path.realpath(folder), "tree")
         os.makedirs(os.path.join(top, ".git"))
