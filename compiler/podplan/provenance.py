@@ -14,7 +14,7 @@ where a value came from is loud. ``trace`` walks back from a document to the fil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from podplan.typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -86,8 +86,8 @@ class Doc:
         data: Any,
         *,
         source: Document | None = None,
-        origins: Mapping[Path, Origin] | None = None,
-        varies: Mapping[Path, Indexed | Listing] | None = None,
+        origins: dict[Path, Origin] | None = None,
+        varies: dict[Path, Indexed | Listing] | None = None,
     ) -> None:
         self.name = name
         self.data = data
@@ -227,9 +227,7 @@ Why = Cursor | Fact | Flag
 
 def at(why: Why | tuple[Why, ...], value: Any, over: tuple[Cursor, ...] = ()) -> Marked:
     """``value`` stands because of ``why``; ``over`` are the places whose values it replaces."""
-    return Marked(
-        value, _origin("because", why if isinstance(why, tuple) and not _is_why(why) else (why,), over)
-    )
+    return Marked(value, _origin("because", (why,) if isinstance(why, Cursor | Fact | Flag) else why, over))
 
 
 def computed(
@@ -261,15 +259,18 @@ def default(cursor: Cursor, fact: Fact, value: Any = None) -> Cursor | Marked:
     return at((fact, cursor), fact.value if value is None else value)
 
 
-def _is_why(value: object) -> bool:
-    return isinstance(value, Cursor | Fact | Flag)
-
-
 def _origin(how: str, whys: tuple[Any, ...], over: tuple[Cursor, ...]) -> Origin:
-    places = tuple(why.place for why in whys if isinstance(why, Cursor))
-    fact = next((why for why in whys if isinstance(why, Fact)), None)
-    flag = next((why for why in whys if isinstance(why, Flag)), None)
-    return Origin(how, places, fact, flag, tuple(c.place for c in over if c.exists))
+    places: list[Place] = []
+    fact: Fact | None = None
+    flag: Flag | None = None
+    for why in whys:
+        if isinstance(why, Cursor):
+            places.append(why.place)
+        elif isinstance(why, Fact):
+            fact = fact or why
+        elif isinstance(why, Flag):
+            flag = flag or why
+    return Origin(how, tuple(places), fact, flag, tuple(c.place for c in over if c.exists) if over else ())
 
 
 def root(doc: Doc) -> Cursor:
@@ -283,45 +284,38 @@ def split(tree: Any, name: str, index: int = 0) -> Doc:
     Index-dependent leaves get their text for ``index`` and are noted in ``varies``; listings get their
     folded text. Raises TypeError for a value that no mark covers.
     """
-    origins: dict[Path, Origin] = {}
-    varies: dict[Path, Indexed | Listing] = {}
-
-    def walk(node: Any, path: Path, covered: bool) -> Any:
-        if isinstance(node, Cursor):
-            origins[path] = Origin("copied", (node.place,))
-            return node.value
-        if isinstance(node, Marked):
-            origins[path] = node.origin
-            if node.origin.how == "copied":
-                return node.value
-            return walk(node.value, path, True)
-        if isinstance(node, dict):
-            _demand(covered, path, name)
-            return {
-                key: walk(value, (*path, key), covered)
-                for key, value in node.items()
-                if not (isinstance(value, Cursor) and not value.exists)
-            }
-        if isinstance(node, list):
-            _demand(covered, path, name)
-            kept = [entry for entry in node if not (isinstance(entry, Cursor) and not entry.exists)]
-            return [walk(entry, (*path, i), covered) for i, entry in enumerate(kept)]
-        _demand(covered, path, name)
-        if isinstance(node, Indexed):
-            varies[path] = node
-            return node.text(index)
-        if isinstance(node, Listing):
-            varies[path] = node
-            return node.folded()
-        return node
-
-    data = walk(tree, (), False)
-    return Doc(name, data, origins=origins, varies=varies)
+    doc = Doc(name, None, origins={}, varies={})
+    doc.data = _plain(tree, (), False, doc, index)
+    return doc
 
 
-def _demand(covered: bool, path: Path, name: str) -> None:
+def _plain(node: Any, path: Path, covered: bool, doc: Doc, index: int) -> Any:
+    """The plain data of a part of a marked tree, whose origins and variations are noted in ``doc``."""
+    kind = node.__class__
+    if kind is Cursor:
+        doc.origins[path] = Origin("copied", (node.place,))
+        return node.value
+    if kind is Marked:
+        doc.origins[path] = node.origin
+        return node.value if node.origin.how == "copied" else _plain(node.value, path, True, doc, index)
     if not covered:
-        raise TypeError(f"{name}: nothing says where the value at {path} comes from")
+        raise TypeError(f"{doc.name}: nothing says where the value at {path} comes from")
+    if isinstance(node, dict):
+        return {
+            key: _plain(value, (*path, key), True, doc, index)
+            for key, value in node.items()
+            if value.__class__ is not Cursor or value.value is not None
+        }
+    if isinstance(node, list):
+        kept = (entry for entry in node if entry.__class__ is not Cursor or entry.value is not None)
+        return [_plain(entry, (*path, i), True, doc, index) for i, entry in enumerate(kept)]
+    if kind is Indexed:
+        doc.varies[path] = node
+        return node.text(index)
+    if kind is Listing:
+        doc.varies[path] = node
+        return node.folded()
+    return node
 
 
 def origin_of(doc: Doc, path: Path) -> tuple[Origin, Path]:
