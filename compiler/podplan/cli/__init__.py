@@ -5,13 +5,14 @@ Paths without an option need nothing but checking; for all else click reads the 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from podplan.cli.exits import INTERNAL, NOTHING, WRONG_REQUEST
-from podplan.cli.output import say
+from podplan.cli.exits import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
+from podplan.cli.output import drop_output, say
 from podplan.typing import NoReturn
 
 # name of the command -> its module below podplan.cli
@@ -38,6 +39,8 @@ COMMANDS = {
     "action": "action",
     "version": "version",
 }
+# How many new objects there may be before Python looks for garbage; a run of one file has not that many.
+YOUNG = 50_000
 
 
 def main() -> NoReturn:
@@ -49,12 +52,13 @@ def main() -> NoReturn:
     if REFUSED:
         say(REFUSED)
         sys.exit(WRONG_REQUEST)
+    gc.set_threshold(YOUNG)
     try:
-        with _in_time():
+        with _in_time(), _in_order():
             code = _called(sys.argv[1:])
         sys.exit(code)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(KILLED + 2)
     except RequestError as error:
         say(str(error))
         sys.exit(WRONG_REQUEST)
@@ -67,11 +71,11 @@ def main() -> NoReturn:
     except (BoundExceeded, OutOfTime) as error:
         say(str(error))
         sys.exit(INTERNAL)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except BrokenPipeError:  # the reader had enough, and nobody knows of what: no verdict may be told
+        drop_output()
+        sys.exit(KILLED + 13)  # as SIGPIPE ends other programs
     except OSError as error:  # of the system: a disk that is full, a folder that may not be read
-        from podplan.cli.output import drop_output, reason
+        from podplan.cli.output import reason
 
         drop_output()
         say(f"{error.filename}: {reason(error)}" if error.filename else f"cannot go on: {reason(error)}")
@@ -121,6 +125,26 @@ def _in_time() -> Iterator[None]:
     finally:
         if bounded:
             signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@contextmanager
+def _in_order() -> Iterator[None]:
+    """Ends on SIGTERM and SIGHUP as on an error, so that no file is left that is half-written."""
+    import signal
+
+    def stop(number: int, _: object) -> NoReturn:
+        sys.exit(KILLED + number)
+
+    # What is ignored, as under nohup, stays so.
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    heeded = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    for number in heeded:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _say_internal(error: Exception) -> None:

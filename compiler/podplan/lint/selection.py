@@ -71,6 +71,8 @@ def selected(policies: Iterable[Policy], selection: Selection) -> list[Policy]:
     texts = (*selection.select, *selection.extend_select, *selection.ignore, *selection.severities)
     for text in (*texts, *selection.mandatory):
         demand_known(text, rules)
+    if selection == Selection(selection.preset, selection.preview):
+        return [policy for policy in policies if _is_in_preset(policy, selection)]
     return [
         policy._replace(rule=_graded(policy.rule, selection))
         for policy in policies
@@ -121,6 +123,8 @@ def enforced(job: Job) -> str:
 
 def _changes(selection: Selection) -> dict[str, Severity | None]:
     changes: dict[str, Severity | None] = {}
+    if selection == Selection(selection.preset, selection.preview):
+        return changes
     for rule in RULES.values():
         # What select leaves out is silent, but for the errors: they keep a document from being checked.
         by_default = not selection.selects or rule.severity is Severity.ERROR

@@ -9,6 +9,7 @@ from podplan.findings import Problem
 from podplan.nearest import meant_or_known
 from podplan.profile.merge import OPENING, Problems
 from podplan.provenance import Cursor, Doc, root
+from podplan.schema.walk import TYPES, verdict
 from podplan.typing import Any, NamedTuple, NoReturn
 
 # What a fragment may say. References are left out: a param is described where it stands.
@@ -28,10 +29,14 @@ _LONGEST_SHOWN = 60
 
 
 class Param(NamedTuple):
-    """A declared param: where it is declared, and the jsonschema_rs validator of its values."""
+    """A declared param: where it is declared, and the jsonschema_rs validator of its values.
+
+    One whose schema is ``plain`` has no validator until a value is wrong.
+    """
 
     fragment: Cursor
     validator: Any
+    plain: bool = False
 
 
 class Values(NamedTuple):
@@ -67,7 +72,19 @@ def _declare(name: str, fragment: Cursor, problems: Problems) -> Param:
         place, message = strange
         problems.append((fragment.doc, Problem("PROF007", f'param "{name}": {message}', place, on_key=True)))
         return Param(fragment, None)
+    if _is_plain(schema):
+        return Param(fragment, None, plain=True)
     return Param(fragment, _validator(name, fragment, schema, problems))
+
+
+def _is_plain(schema: Mapping[str, Any]) -> bool:
+    """Whether a schema is nothing but a type, texts for people and a default that is a scalar."""
+    return all(
+        (key == "type" and isinstance(said, str) and said in TYPES)
+        or (key == "default" and not isinstance(said, dict | list) and verdict({}, said) is True)
+        or (key in ("title", "description") and isinstance(said, str))
+        for key, said in schema.items()
+    )
 
 
 def _validator(name: str, fragment: Cursor, schema: dict[str, Any], problems: Problems) -> Any:
@@ -136,9 +153,13 @@ def _check(name: str, param: Param, cursor: Cursor, problems: Problems) -> None:
         message = f'the value of the param "{name}" may not hold an expression; expressions read params'
         problems.append((cursor.doc, Problem("PROF010", message, cursor.path)))
         return
-    for error in param.validator.iter_errors(cursor.value):
+    schema = param.fragment.value or {}
+    if param.plain and verdict(schema, cursor.value):
+        return
+    validator = param.validator or _validator(name, param.fragment, schema, problems)
+    for error in validator.iter_errors(cursor.value):
         place = (*cursor.path, *error.instance_path)
-        said = _in_words(name, error, param.fragment.value or {})
+        said = _in_words(name, error, schema)
         problems.append((cursor.doc, Problem("PROF006", said, place)))
         return
 

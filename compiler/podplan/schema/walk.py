@@ -18,7 +18,7 @@ _LARGEST = 2**53  # beyond it, readers of JSON differ
 _LONGEST = 10_000  # beyond it, patterns are for an engine that is linear in time
 _END = re.compile(r"(?<!\\)\$")
 _OTHERS = (bool, list, type(None))
-_TYPES: dict[str, tuple[type, ...]] = {
+TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
     "string": (str,),
@@ -87,7 +87,7 @@ def _is_idle(keyword: str) -> bool:
 
 def _type(wanted: Any, value: Any, _schema: Schema, _root: Schema) -> bool:
     kind = int if type(value) is float and value.is_integer() else type(value)
-    return any(kind in _TYPES[name] for name in ([wanted] if isinstance(wanted, str) else wanted))
+    return any(kind in TYPES[name] for name in ([wanted] if isinstance(wanted, str) else wanted))
 
 
 def _equal(wanted: Any, value: Any) -> bool:
