@@ -64,7 +64,7 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
-CHECKOUT_TESTS := test_github_action test_github_workflows test_supply_chain
+CHECKOUT_TESTS := test_github_action test_github_action_docs test_github_workflows test_supply_chain
 
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)

@@ -252,6 +252,21 @@ def test_a_pull_request_shows_what_it_would_change(pull_request: Path, installed
     assert not only.annotations
 
 
+def test_no_secret_is_shown_anywhere(pull_request: Path, installed: Path) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: hunter2, pin: 7117}\n"
+    variable = ENVIRONMENTS.replace("  replicas: 2\n", "  replicas: 2\n  env: {API_TOKEN: hunter2}\n")
+    (pull_request / "secret.yaml").write_text(secret)
+    (pull_request / "many.yaml").write_text(variable)
+    wanted = {"comment-file": "comment.txt", "sarif-file": "a.sarif", "base": "HEAD", "fail-on": "never"}
+    ran = run(pull_request, installed, wanted)
+    assert ran.success, ran.log
+    written = [(pull_request / name).read_text() for name in ("comment.txt", "a.sarif")]
+    for text in (ran.log, ran.summary, *ran.outputs.values(), *written):
+        assert "hunter2" not in text
+        assert "7117" not in text
+    assert "API_TOKEN" in ran.summary
+
+
 def test_a_change_that_breaks_a_job_fails_the_step(pull_request: Path, installed: Path) -> None:
     (pull_request / "many.yaml").write_text(ENVIRONMENTS.replace("replicas: 4", "replicas: many"))
     ran = run(pull_request, installed, {"command": "diff", "base": "main"})

@@ -1,8 +1,8 @@
 """Look up every locked package among known vulnerabilities, with pip-audit: `make audit`.
 
 Exits with 0 where each was looked up and none has any, with 1 where one has, and with 3 where not each could
-be looked up: pip-audit itself says "no known vulnerabilities" and exits with 0 where its service does not know
-a package, and then nothing is known of it.
+be looked up: pip-audit itself says "no known vulnerabilities", and exits with 0, where its service knows none
+of the packages.
 """
 
 from __future__ import annotations

@@ -142,7 +142,8 @@ def _show(result: Result | None, compared: Compared) -> None:
         write(annotation("notice", compared.notice, title="podplan") + "\n")
     if result is not None:
         if result.findings:
-            _group("findings", concise.render(result))
+            listed = concise.render(result).splitlines()[:-1]  # the sum comes with the annotations
+            _group("findings", "\n".join(listed))
         write(github.render(result, used))
 
 
