@@ -31,12 +31,12 @@ def repository(case: Path, folder: Path, base: str = "base", head: str = "head")
     """A repository whose last commit has one side of a case, and whose work tree has the other."""
     git = git_in(folder)
     git("init", "-q", "-b", "main")
-    shutil.copytree(case / base, folder, dirs_exist_ok=True)
+    shutil.copytree(case / base, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
     commit(git, "base")
     for path in folder.iterdir():
         if path.name != ".git":
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    shutil.copytree(case / head, folder, dirs_exist_ok=True)
+    shutil.copytree(case / head, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
