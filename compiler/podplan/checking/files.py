@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from podplan.checking.jobs import object_findings, plan_findings
+from podplan.checking.jobs import note_need, object_findings, plan_findings
 from podplan.checking.run import Run
 from podplan.findings import Finding, Location
 from podplan.lint.fold import findings
@@ -83,6 +83,7 @@ def _item_findings(item: Item, run: Run) -> Iterator[Finding]:
     if item.what == "other":
         if not _is_in_policies(item.doc.name, run):
             run.not_checked[item.reason] += 1
+            note_need(item, run)
     elif item.what in ("base", "inventory"):
         run.shared.add(item.doc.name)
         faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]

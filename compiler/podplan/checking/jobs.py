@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from podplan.checking.before import former
 from podplan.checking.run import Run, count_object
+from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding
 from podplan.groups import Group
+from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
@@ -18,6 +20,8 @@ from podplan.lint.subject import Job
 from podplan.pipeline import Plan, check_object
 from podplan.provenance import Doc
 from podplan.reading.documents import Item, identity
+
+NEEDED = ("PersistentVolumeClaim", "Namespace")
 
 
 def plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
@@ -51,6 +55,17 @@ def object_findings(item: Item, run: Run) -> list[Finding]:
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
     said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
     return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
+
+
+def note_need(item: Item, run: Run) -> None:
+    """Keeps an object that is not checked, but that jobs wait for in the order of their sync waves."""
+    data = item.doc.data
+    if (
+        isinstance(data, dict)
+        and data.get("kind") in NEEDED
+        and ARGOCD_SYNC_WAVE in mapping(mapping(data, "metadata"), "annotations")
+    ):
+        run.jobs.append(Job(None, (Group(item.doc),)))
 
 
 def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run) -> list[Sighting]:

@@ -13,6 +13,7 @@ from podplan.provenance import Fact
 TOOLS = ("none", "argocd", "flux")
 
 ARGOCD_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+ARGOCD_SYNC_WAVE = "argocd.argoproj.io/sync-wave"
 ARGOCD_PRUNE = Fact(
     "gitops.argocd-prune",
     "Argo CD asks before it deletes a resource with Prune=confirm that is not in git any more",

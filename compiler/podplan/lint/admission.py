@@ -49,6 +49,8 @@ def why_not(policy: Policy) -> str:
         return "it looks at a profile, which the API server never sees"
     if policy.scope.level == "set":
         return "it looks at several jobs, and the API server sees one object at a time"
+    if "base" in policy.needs:
+        return "it compares with the revision before, which the API server does not have"
     if policy.needs and policy.evaluator != "cel":
         return "it needs the inventory, which the API server does not have"
     if policy.preview:

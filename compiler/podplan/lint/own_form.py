@@ -59,7 +59,8 @@ def _of_check(data: Mapping[str, Any]) -> Iterator[Problem]:
         yield Problem(FORM, f'the check "{name}" is about these kinds only: {wanted}', ("scope", "kinds"))
     needs = sorted({need for policy in same for need in policy.needs} - set(data.get("needs", ())))
     if needs:
-        said = f'the check "{name}" needs an inventory; write needs: [{needs[0]}]'
+        article = "an" if needs[0] == "inventory" else "a"
+        said = f'the check "{name}" needs {article} {needs[0]}; write needs: [{needs[0]}]'
         yield Problem(FORM, said, ("needs",) if "needs" in data else ("check",))
     for problem in check_against("Checks", {name: data.get("params", {})}, AS_FORM):
         if problem.path == (name,) and problem.on_key:

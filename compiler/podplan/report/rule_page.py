@@ -95,4 +95,6 @@ def _example(example: Mapping[str, Any]) -> str:
     beside = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
     text = "---\n".join((*(emit_document(entry) for entry in objects), *beside))
     said = f"\n\n> {example['message']}" if example.get("message") else ""
-    return f"## {verdict}: {example['name']}\n\n```yaml\n{text}```{said}"
+    tool = f'With `[gitops] tool = "{example["gitops"]}"`:\n\n' if "gitops" in example else ""
+    was = f"\n\nBefore:\n\n```yaml\n{emit_document(example['before'])}```" if "before" in example else ""
+    return f"## {verdict}: {example['name']}\n\n{tool}```yaml\n{text}```{was}{said}"

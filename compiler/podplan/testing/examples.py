@@ -7,6 +7,7 @@ from errno import ENOENT
 
 from podplan import kubernetes
 from podplan.check import check_sources
+from podplan.checking.before import Before, before
 from podplan.emit import emit
 from podplan.findings import Finding, Problem, Severity, pointer
 from podplan.limits import BoundExceeded
@@ -56,11 +57,18 @@ def findings(
     source = read(emit(objects).encode(), "example.yaml")
     given = inventory(example["inventory"]) if "inventory" in example else None
     reader = GivenFiles(given, example.get("files", {}))
-    settings = Settings(k8s_version=version, policies=tuple(policies))
-    result = check_sources([source], settings, reader)
+    settings = Settings(k8s_version=version, policies=tuple(policies), gitops=example.get("gitops", "none"))
+    was = _before(objects, example["before"], settings, reader) if "before" in example else None
+    result = check_sources([source], settings, reader, before=was)
     if result.given_up:
         raise BoundExceeded("; ".join(result.given_up))
     return result.findings
+
+
+def _before(objects: Any, patch: Any, settings: Settings, reader: Reader) -> Before:
+    """The CRs of the objects of an example as they were; the patch of a single one is that of it."""
+    was = [merged(objects[0], patch)] if len(objects) == 1 else merged(objects, patch)
+    return before([read(emit(was).encode(), "before.yaml")], settings, reader)
 
 
 class GivenFiles(Reader):

@@ -145,6 +145,15 @@ CHECKS: dict[str, str] = {
     "openmpi5-env": "mpi",
     "mpirun-without-hosts": "mpi",
     "too-few-slots": "mpi",
+    "immutable-field": "changes",
+    "reaches-no-job": "changes",
+    "generate-name-applied": "gitops",
+    "hook-runs-again": "gitops",
+    "made-anew": "gitops",
+    "wave-no-number": "gitops",
+    "applied-too-late": "waves",
+    "unprotected-from-prune": "gitops",
+    "substituted": "gitops",
 }
 
 

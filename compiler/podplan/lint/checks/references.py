@@ -35,7 +35,7 @@ def unknown_reference(subject: Subject, _params: Mapping[str, Any]) -> Iterator[
     if group is None:
         return
     own = {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
-    for reference in _references(group):
+    for reference in references(group):
         known = section(job, SECTIONS[reference.kind])
         if known and (reference.kind, reference.name) not in own:
             why, at = _fault(job, reference, known)
@@ -57,7 +57,8 @@ def _fault(job: Job, reference: Reference, known: Mapping[str, Any]) -> tuple[st
     return "", ()
 
 
-def _references(group: Group) -> Iterator[Reference]:
+def references(group: Group) -> Iterator[Reference]:
+    """The places of a Pod that name a Secret or ConfigMap that has to be there."""
     for path, container in (*containers(group), *init_containers(group)):
         for number, variable in entries(container, "env"):
             source = mapping(variable, "valueFrom")
