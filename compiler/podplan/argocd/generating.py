@@ -20,13 +20,14 @@ from podplan.typing import Any, NamedTuple
 class Generated(NamedTuple):
     """What is to be applied: CRs of profiles and manifests, in the order of files; and what there is to say.
 
-    ``complete`` is false where a profile gave no CR: then nothing may be applied, whatever the policies say.
+    ``lacking`` are the files whose profiles gave no CR, or not all: then nothing may be applied, whatever the
+    policies say.
     """
 
     crs: list[dict[str, Any]]
     manifests: list[dict[str, Any]]
     result: Result
-    complete: bool
+    lacking: tuple[str, ...] = ()
 
     @property
     def objects(self) -> list[dict[str, Any]]:
@@ -55,11 +56,11 @@ def generate(
     crs = [item for item in included if item.what == "cr"]
     by_hand = [plan for item in crs for plan in plans(item, settings, reader)]
     result = judged(application.sources, [*made, *by_hand], included, settings, reader)
-    complete = _is_complete(wanted, made)
+    lacking = tuple(_lacking(wanted, made))
     compiled = list(_compiled(made))
-    if complete:
+    if not lacking:
         _refuse_duplicates([*compiled, *(_Made(item.doc.data, item.doc.name) for item in included)])
-    return Generated([one.data for one in compiled], [item.doc.data for item in included], result, complete)
+    return Generated([one.data for one in compiled], [item.doc.data for item in included], result, lacking)
 
 
 def _included(application: Application, manifests: str) -> list[Item]:
@@ -81,11 +82,16 @@ def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
         raise RequestError(str(error).replace(FLAG, PARAMETER, 1)) from None
 
 
-def _is_complete(wanted: Iterable[Chosen], made: Sequence[Plan]) -> bool:
-    """Whether each profile gave a CR, and none of its variants failed to."""
+def _lacking(wanted: Iterable[Chosen], made: Sequence[Plan]) -> Iterator[str]:
+    """The files of the profiles that gave no CR, or of which some variant gave none."""
     giving = {id(plan.item) for plan in made if plan.cr is not None}
-    fell_short = any(plan.failed or (plan.variant is not None and plan.cr is None) for plan in made)
-    return not fell_short and all(id(one.profile.item) in giving for one in wanted)
+    fell_short = {
+        id(plan.item) for plan in made if plan.failed or (plan.variant is not None and plan.cr is None)
+    }
+    for one in wanted:
+        item = one.profile.item
+        if id(item) not in giving or id(item) in fell_short:
+            yield item.doc.name
 
 
 def _compiled(made: Iterable[Plan]) -> Iterator[_Made]:
@@ -103,7 +109,8 @@ def _refuse_duplicates(made: Iterable[_Made]) -> None:
         group = str(named["apiVersion"]).rpartition("/")[0]
         if named["name"] is None:
             raise RequestError(
-                f"{one.source}: {named['kind']} has no name, and Argo CD cannot apply it; write metadata.name"
+                f"{one.source}: {named['kind']} has no metadata.name, and Argo CD applies nothing without one;"
+                " generateName is for kubectl create"
             )
         key = (group, *(str(named[part] or "") for part in ("kind", "namespace", "name")))
         if key in seen:

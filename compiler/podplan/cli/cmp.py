@@ -141,7 +141,7 @@ def generated(
         raise RequestError(visible(str(error))) from None
     made = made._replace(crs=[with_options(data, options) for data in made.crs])
     warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.objects)
-    code = exit_code(made.result, fail_on) if made.complete else FINDINGS
+    code = exit_code(made.result, fail_on) if not made.lacking else FINDINGS
     return _handed_over(made, code, allow_empty, warnings)
 
 
@@ -162,9 +162,11 @@ def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterab
     if code == CLEAN and not made.objects and not allow_empty:
         click.echo("podplan: no JobProfile here, and so nothing to apply", err=True)
         code = NOTHING
-    elif made.result.findings or not made.complete:
+    elif made.result.findings or made.lacking:
         click.echo(render(made.result), err=True, nl=False)
         _hint(made)
+    if made.lacking:
+        _warn([f"{made.lacking[0]} did not give all of its CRs, and so nothing is handed over"])
     _warn(warnings)
     if code == CLEAN:
         text = stream(emit_document(data) for data in made.objects)
