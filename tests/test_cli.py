@@ -180,7 +180,7 @@ def test_a_standard_output_that_takes_nothing(folder: Path, command: str, output
     (folder / "resnet.yaml").write_text(PROFILE)
     line = f'"{sys.executable}" -m podplan {command} {output}'
     run = subprocess.run(["sh", "-c", line], cwd=folder, capture_output=True, text=True, check=False)
-    if output == ">&-" and command in ("version", "--help"):
+    if output == ">&-" and command == "--help":  # click's own
         assert run.returncode == 0
     else:
         assert run.returncode == 2

@@ -7,8 +7,8 @@ from importlib import import_module
 import click
 
 from podplan.cli import COMMANDS
-from podplan.cli.exits import CLEAN, WRONG_REQUEST
-from podplan.cli.output import say
+from podplan.cli.exits import CLEAN, KILLED, WRONG_REQUEST
+from podplan.cli.output import say, write
 from podplan.typing import Any
 
 
@@ -23,7 +23,7 @@ def called() -> int:
         say(error.format_message(), _shown_by(error))
         return WRONG_REQUEST
     except click.Abort:
-        return 130
+        return KILLED + 2
     return code if isinstance(code, int) else CLEAN
 
 
@@ -72,5 +72,5 @@ def _version(ctx: click.Context, wanted: bool) -> None:
     if wanted:
         from podplan import __version__
 
-        click.echo(f"podplan {__version__}")
+        write(f"podplan {__version__}\n")
         ctx.exit()

@@ -5,3 +5,5 @@ FINDINGS = 1
 WRONG_REQUEST = 2
 NOTHING = 3
 INTERNAL = 4
+# A signal ended the run: this, and its number.
+KILLED = 128

@@ -9,6 +9,7 @@ from functools import partial
 import click
 
 from podplan.lsp.workspace import Asked
+from podplan.requests import RequestError
 
 # What podplan check asks for without any flag.
 _NO_FLAGS = {
@@ -30,6 +31,8 @@ def command(inventory: str, config: str, isolated: bool) -> int:
     """
     from podplan.lsp.server import serve
 
+    if sys.stdin is None or sys.stdout is None:
+        raise RequestError("podplan lsp talks on standard input and output, and one of them is closed")
     asked = partial(settings_for, inventory=inventory, config=config, isolated=isolated)
     # Nothing else may read or write the streams of the protocol, whatever it prints.
     stdin, stdout = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from contextlib import suppress
 
 from podplan.requests import RequestError
+from podplan.typing import IO
 
 
 def write(text: str) -> None:
@@ -17,7 +19,7 @@ def write(text: str) -> None:
     if sys.stdout is None:
         raise RequestError("cannot write to standard output: it is closed")
     try:
-        sys.stdout.buffer.write(text.encode("utf-8", "surrogatepass"))
+        sys.stdout.buffer.write(_encoded(text))
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
@@ -26,19 +28,35 @@ def write(text: str) -> None:
         raise RequestError(f"cannot write to standard output: {reason(error)}") from None
 
 
+def _encoded(text: str) -> bytes:
+    """A byte of a file name that is not UTF-8 becomes ``\\udcff``, which JSON reads as what it was."""
+    return text.encode("utf-8", "backslashreplace")
+
+
 def say(*sentences: str) -> None:
-    """Sentences for people to standard error, a line each, the first one as podplan's."""
-    if sys.stderr is not None:
+    """Sentences for people to standard error, a line each, the first one as podplan's.
+
+    Where nothing can be written there, nobody can be told so: the exit code has to say it alone.
+    """
+    if sys.stderr is None:
+        return
+    try:
         sys.stderr.write(
             "".join(f"{said}\n" for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said)
         )
         sys.stderr.flush()
+    except OSError:
+        _drop(sys.stderr)
 
 
 def drop_output() -> None:
     """Let go of what standard output still holds, so that the interpreter does not fail on it at its end."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _drop(sys.stdout)
+
+
+def _drop(stream: IO[str] | None) -> None:
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def reason(error: OSError) -> str:
@@ -52,7 +70,7 @@ def replace_file(path: str, text: str) -> bool:
     Raises RequestError; then the file is as it was.
     """
     try:
-        return _replaced(path, text.encode())
+        return _replaced(path, _encoded(text))
     except (FileExistsError, NotADirectoryError):
         raise RequestError(f"cannot write {path}: {not_a_folder(path)} is not a folder") from None
     except OSError as error:
@@ -64,20 +82,34 @@ def replace_text(path: str, before: str, text: str) -> None:
 
     Raises RequestError also where the file has another text now.
     """
-    now = _now(path)
-    if now == text:  # written already, under another name
+    try:
+        now = _now(path)
+    except OSError:
+        now = None
+    if now == text.encode():  # written already, under another name
         return
-    if now != before:
+    if now != before.encode():
         raise RequestError(f"{path} has changed while it was looked at; nothing more is written")
     replace_file(os.path.realpath(path), text)
 
 
-def _now(path: str) -> str:
+def _now(path: str) -> bytes | None:
+    """The content of a file, None where there is none.
+
+    Raises OSError, and RequestError for a folder, a pipe or the like.
+    """
     try:
-        with open(path, encoding="utf-8", newline="") as stream:
+        # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise RequestError(f"cannot write {path}: it is not a regular file")
+        with open(descriptor, "rb", closefd=False) as stream:
             return stream.read()
-    except (OSError, UnicodeDecodeError):
-        return ""
+    finally:
+        os.close(descriptor)
 
 
 def _replaced(path: str, content: bytes) -> bool:
@@ -85,12 +117,8 @@ def _replaced(path: str, content: bytes) -> bool:
 
     folder = os.path.dirname(path) or "."
     os.makedirs(folder, exist_ok=True)
-    if os.path.exists(path):
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise RequestError(f"cannot write {path}: it is not a regular file")
-        with open(path, "rb") as stream:
-            if stream.read() == content:
-                return False
+    if _now(path) == content:
+        return False
     descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".podplan-")
     try:
         with os.fdopen(descriptor, "wb") as stream:
@@ -98,7 +126,8 @@ def _replaced(path: str, content: bytes) -> bool:
         os.chmod(temporary, _mode(path))
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(OSError):  # renamed already, or the folder is gone
+            os.unlink(temporary)
         raise
     return True
 

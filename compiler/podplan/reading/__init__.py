@@ -187,7 +187,9 @@ def sources(paths: Iterable[str], instead: Mapping[str, str] = {}) -> Iterator[S
 
 
 def standard_input(filename: str = "") -> Source:
-    """Standard input as a file called ``filename``. Raises BoundExceeded."""
+    """Standard input as a file called ``filename``. Raises BoundExceeded, RequestError if it is closed."""
+    if sys.stdin is None:
+        raise RequestError("cannot read standard input: it is closed")
     content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         message = f"standard input has more than {MAX_FILE_BYTES:,} bytes, and no more are read"

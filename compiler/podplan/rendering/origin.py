@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from podplan.facts.gitops import TOOLS
 from podplan.findings import Problem
+from podplan.patterns import pattern
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader
@@ -17,6 +18,10 @@ from podplan.requests import RequestError
 from podplan.typing import NamedTuple
 
 RENDERED_FROM = "# podplan: rendered from "
+# What ends a line, and what YAML does not allow.
+_NOT_IN_A_COMMENT = pattern(
+    "[^\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+)
 
 
 class Header(NamedTuple):
@@ -35,7 +40,15 @@ def header(plan: Plan, settings: Settings) -> str:
     words += ["--gitops", settings.gitops] if settings.gitops != "none" else []
     for key, value in settings.sets.items():
         words += ["--set", f"{key}={value}"]
-    return RENDERED_FROM + shlex.join(words) + "\n"
+    return RENDERED_FROM + " ".join(map(_quoted, words)) + "\n"
+
+
+def _quoted(word: str) -> str:
+    """A word as a shell reads it, always in one line: nothing in a name or a value may end the comment."""
+    if not _NOT_IN_A_COMMENT.search(word):
+        return shlex.quote(word)
+    told = (char if char not in "\\'" else f"\\{char}" for char in word)
+    return f"$'{_NOT_IN_A_COMMENT.sub(lambda match: f'{chr(92)}u{ord(match[0]):04x}', ''.join(told))}'"
 
 
 def header_of(item: Item) -> Header | None:
@@ -48,10 +61,12 @@ def header_of(item: Item) -> Header | None:
     line = next((line for line in lines if line.startswith(RENDERED_FROM)), None)
     if line is None:
         return None
-    try:
-        file, *flags = shlex.split(line.removeprefix(RENDERED_FROM))
-    except ValueError:
+    from podplan.launchers.quoting import resplit
+
+    read = resplit(line.removeprefix(RENDERED_FROM))
+    if read.fault or read.operator or not read.words:
         return None
+    file, *flags = (word.text for word in read.words)
     environment = next((value for flag, value in pairwise(flags) if flag == "-e"), "")
     gitops = next((value for flag, value in pairwise(flags) if flag == "--gitops" and value in TOOLS), "none")
     pairs = [value.partition("=") for flag, value in pairwise(flags) if flag == "--set"]

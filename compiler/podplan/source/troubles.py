@@ -44,6 +44,6 @@ class Troubles:
 
 
 def short(key: str) -> str:
-    """``key`` so that it fits into a message, and into one that has a place for ``{line}``."""
+    """``key`` so that it fits into a message of one line, and into one that has a place for ``{line}``."""
     shown = key if len(key) <= _LONGEST_SHOWN else key[:_LONGEST_SHOWN] + "…"
-    return shown.replace("{line}", "{ line }")
+    return shown.replace("{line}", "{ line }").replace("\n", "\\n")
