@@ -101,6 +101,7 @@ $(INTEGRATION)/.installed: Makefile
 integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, the plugin of Argo CD as user 999; needs npm, root
 	$(BIN)/python -m tests.integration $(INTEGRATION)
 	$(BIN)/python -m tests.integration.argocd
+	$(BIN)/python -m tests.integration.lock
 
 $(VENV)/.fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
