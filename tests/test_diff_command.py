@@ -307,6 +307,17 @@ def test_ten_thousand_replicas_are_one_line(git: Git, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("git")
+def test_jobs_of_many_files_are_told_together(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"job-{number:02}.yaml").write_text(job(f"job-{number:02}"))
+    found = diff_text.render(compared(()))
+    assert (
+        "+ created  30 GenericJobs job-00, job-01, job-02 and 27 more\n"
+        "           job-00.yaml, job-01.yaml, job-02.yaml and 27 more: 60 Pods\n"
+    ) in found
+
+
 def hostile(tmp_path: Path, write: Callable[[str], str]) -> str:
     """The Markdown of a change that brings text from a stranger."""
     (tmp_path / "two.yaml").write_text(job("two").replace("hello", write("hello")))
@@ -358,13 +369,14 @@ def test_a_comment_has_room_for_it(git: Git, tmp_path: Path) -> None:
         (tmp_path / "two.yaml").read_text().replace("word-", "another-").replace("1.36", "1.37")
     )
     for number in range(60):
-        (tmp_path / f"job-{number}.yaml").write_text(job(f"job-{number}", 3))
+        text = job(f"job-{number}").replace("replicas: 2", f"wrong{number}: 2")
+        (tmp_path / f"job-{number}.yaml").write_text(text)
     found = compared(())
     text = diff_markdown.render(found)
     assert len(text) <= diff_markdown.MAX_CHARACTERS
     assert "more changes have no room here" in text
     assert "more have no room here" in text
-    assert text.endswith("</details>\n")
+    assert text.endswith("</details>\n\n> 60 broken or mended jobs are in none of the sums\n")
     small = diff_markdown.render(found, room=5_000)
     assert len(small) <= 5_000
 

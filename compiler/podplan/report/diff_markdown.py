@@ -56,7 +56,7 @@ def _jobs(diff: Diff, room: int) -> str:
             f"{MARKS[what]} {what}",
             f"{many}{plain(words.plural(group.first.kind, number_of))} {named}",
             words.sizes(group),
-            code(group.first.file),
+            code(words.listed(group.files)),
             "<br>".join(map(plain, [*words.errors(group), *words.reasons(group)])),
         ]
         row = f"| {' | '.join(cells)} |\n"

@@ -7,7 +7,6 @@ from textwrap import wrap
 from podplan.diff.model import ABSENT, Diff, Difference
 from podplan.report import diff_words as words
 from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
-from podplan.report.visible import visible
 
 WIDTH = 80  # within which a change is told in one line
 GREEN = "32"
@@ -39,7 +38,7 @@ def _jobs(diff: Diff, style: Style) -> list[str]:
         head, *more = _wrapped(f"{words.SIGNS[what]} {what:9}{many}{kind} {words.listed(group.names)}", 11)
         lines += [style.paint(head[:11], _COLOURS.get(what, BLUE)) + head[11:], *more]
         size = words.sizes(group)
-        lines.append(f"{' ' * 11}{visible(group.first.file)}" + (f": {size}" if size else ""))
+        lines += _wrapped(f"{' ' * 11}{words.listed(group.files)}" + (f": {size}" if size else ""), 11)
         for reason in [*words.reasons(group), *words.errors(group)]:
             lines += _wrapped(" " * 11 + reason, 13)
     return ["\n".join(lines)] if lines else []

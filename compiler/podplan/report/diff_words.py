@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from podplan.report.visible import visible
 MAX_VALUE = 240  # characters of a value in one line
 MAX_HUNK = 24  # lines of a text that changes
 MAX_NAMES = 3
+MAX_GROUPS = 12
 SIGNS = {
     "created": "+",
     "removed": "-",
@@ -36,10 +37,12 @@ NO_CHANGE = "no change: both sides make the same objects"
 
 
 class Group(NamedTuple):
-    """Jobs of one file, that have the same said of them; ``changes`` are theirs."""
+    """Jobs of which the same is to be said; ``first`` is one of them, ``effects`` are those of all."""
 
     first: JobChange
     names: tuple[str, ...]
+    files: tuple[str, ...]
+    effects: tuple[Effect, ...]
     pods: Count
     gpus: Count
 
@@ -90,7 +93,18 @@ def action(change: JobChange) -> str:
 
 
 def grouped(diff: Diff) -> list[Group]:
-    """The jobs, those of which the same is to be said as one; what is broken first, then what costs most."""
+    """The jobs, those of which the same is to be said as one; what is broken first, then what costs most.
+
+    They are told apart by file as long as those are few.
+    """
+    found = _grouped(diff, by_file=True)
+    if len(found) > MAX_GROUPS:
+        found = _grouped(diff, by_file=False)
+    order = ("broken", "created", "removed", "re-run", "in place", "relabel", "mended", "same CR", "changed")
+    return sorted(found, key=lambda group: (not group.first.is_job, order.index(action(group.first))))
+
+
+def _grouped(diff: Diff, *, by_file: bool) -> list[Group]:
     names = called(diff)
     found: dict[str, list[int]] = {}
     for number, one in enumerate(diff.jobs):
@@ -98,28 +112,26 @@ def grouped(diff: Diff) -> list[Group]:
             continue
         said = tuple((finding.rule, finding.message, finding.location) for finding in one.findings)
         facts = tuple(dict.fromkeys(effect.fact.id for effect in one.effects))
-        key = repr((action(one), one.kind, one.file, said, facts, bool(one.was), one.is_job))
+        file = one.file if by_file else ""
+        key = repr((action(one), one.kind, file, said, facts, bool(one.was), one.is_job))
         found.setdefault(key, []).append(number)
-    groups = [
-        Group(
-            diff.jobs[numbers[0]],
-            tuple(_with_former(diff.jobs[number], names[number]) for number in numbers),
-            _total(diff.jobs[number].pods for number in numbers),
-            _total(diff.jobs[number].gpus for number in numbers),
-        )
-        for numbers in found.values()
-    ]
-    order = ("broken", "created", "removed", "re-run", "in place", "relabel", "mended", "same CR", "changed")
-    return sorted(groups, key=lambda group: (not group.first.is_job, order.index(action(group.first))))
+    return [_group([(diff.jobs[number], names[number]) for number in numbers]) for numbers in found.values()]
+
+
+def _group(members: Sequence[tuple[JobChange, str]]) -> Group:
+    jobs = [job for job, _ in members]
+    return Group(
+        jobs[0],
+        tuple(_with_former(job, name) for job, name in members),
+        tuple(dict.fromkeys(visible(job.file) for job in jobs)),
+        tuple(effect for job in jobs for effect in job.effects),
+        Count(sum(job.pods.before for job in jobs), sum(job.pods.after for job in jobs)),
+        Count(sum(job.gpus.before for job in jobs), sum(job.gpus.after for job in jobs)),
+    )
 
 
 def _with_former(job: JobChange, name: str) -> str:
     return visible(f"{job.was} → ") + name if job.was else name
-
-
-def _total(counts: Iterable[Count]) -> Count:
-    listed = list(counts)
-    return Count(sum(count.before for count in listed), sum(count.after for count in listed))
 
 
 def called(diff: Diff) -> list[str]:
@@ -162,7 +174,7 @@ def reasons(group: Group) -> list[str]:
     if group.first.was:
         return ["under another name it is another job, which runs from the start; the former one is removed"]
     fields: dict[str, tuple[Effect, list[str]]] = {}
-    for effect in group.first.effects:
+    for effect in group.effects:
         entry = fields.setdefault(effect.fact.id, (effect, []))
         entry[1].append(_field(effect.path))
     return [
