@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -44,16 +45,22 @@ def main(arguments: list[str]) -> int:
         )
         return 2
     names = asked.target or list(TARGETS)
-    share = max(asked.seconds * asked.jobs // len(names), 1)
+    whole = sum(TARGETS[name].weight for name in names)
+    shares = [max(asked.seconds * asked.jobs * TARGETS[name].weight // whole, 1) for name in names]
     print(f"{'target':12} {'inputs':>10} {'seconds':>8} {'reached':>8}  found", flush=True)
     done = []
     with ThreadPoolExecutor(asked.jobs) as pool:
-        for one in pool.map(lambda name: fuzzed(name, asked.folder / name, share, asked.seeds), names):
+        tried = partial(_fuzzed_below, asked.folder, asked.seeds)
+        for one in pool.map(tried, names, shares):
             row = f"{one.name:12} {one.inputs:>10,} {one.seconds:>8.0f} {one.reached:>8,}  {_told(one)}"
             print(row, flush=True)
             done.append(one)
     print(f"{sum(one.inputs for one in done):,} inputs in {sum(one.seconds for one in done):,.0f} seconds")
     return 1 if any(one.found or one.fault for one in done) else 0
+
+
+def _fuzzed_below(folder: Path, seeds: int, name: str, seconds: int) -> Done:
+    return fuzzed(name, folder / name, seconds, seeds)
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace:

@@ -20,7 +20,8 @@ class Target(NamedTuple):
     """Something that takes bytes, ``module.name`` below here, and raises for what must not be.
 
     ``seeds`` are texts to begin with and ``words`` what to put into them; with ``lines``, lines of different
-    seeds are mixed. One input may take ``seconds``, under instrumentation.
+    seeds are mixed. One input may take ``seconds``, under instrumentation. ``weight`` is its share of the time:
+    more where more can go wrong, and where an input takes longer.
     """
 
     module: str
@@ -29,6 +30,7 @@ class Target(NamedTuple):
     words: tuple[str, ...] = ()
     lines: bool = False
     seconds: int = 10
+    weight: int = 2
 
     @property
     def run(self) -> Callable[[bytes], None]:
@@ -103,7 +105,8 @@ CEL = (
 
 TARGETS = {
     "read": Target(
-        "documents", "read_again", both(files("yaml/*.yaml", "findings/*/*.yaml"), CRS), YAML, True
+        "documents", "read_again", both(files("yaml/*.yaml", "findings/*/*.yaml"), CRS), YAML, True,
+        weight=4
     ),
     "comments": Target(
         "documents",
@@ -112,9 +115,9 @@ TARGETS = {
         ("# podplan: ignore[", "] ", "until=2026-02-30", "-- ", "ignore-file[", "IMG001", ",", "\n", "a: 1"),
         True,
     ),
-    "fmt": Target("documents", "fmt", PROFILES, (*YAML, *OURS), True, 20),
-    "import": Target("documents", "import_", CRS, (*YAML, *OURS), True, 30),
-    "migrate": Target("documents", "migrate", both(CRS, PROFILES), (*YAML, *OURS), True, 20),
+    "fmt": Target("documents", "fmt", PROFILES, (*YAML, *OURS), True, 20, weight=4),
+    "import": Target("documents", "import_", CRS, (*YAML, *OURS), True, 30, weight=4),
+    "migrate": Target("documents", "migrate", both(CRS, PROFILES), (*YAML, *OURS), True, 20, weight=4),
     "fixes": Target("documents", "edits", chosen(b"\x00\x01\x02\x03", both(CRS, PROFILES)), YAML, True),
     "headers": Target(
         "documents",
@@ -159,12 +162,13 @@ TARGETS = {
         "quantity",
         texts("500m", "16Gi", "1e3", "-1.5", "0.1", "100n", "1E18", ".5", "+1", "12e-9", "16GB"),
         ("Ki", "Mi", "Gi", "e", "E", "m", "n", "u", ".", "-", "+", "0" * 30, "9" * 30, "1e999999999"),
+        weight=1
     ),
     "paths": Target(
         "lines",
         "path",
         texts("spec.containers[worker].env[RANK].value", "/spec/a~1b/0", '["a.key"].b', "[0][1]"),
-        ("spec", ".", "[", "]", '"', "/", "~0", "~1", "worker", "0", "²", "99999999999"),
+        ("spec", ".", "[", "]", '"', "/", "~0", "~1", "worker", "0", "²", "99999999999"), weight=1
     ),
     "settings": Target(
         "dialogues",
@@ -172,7 +176,7 @@ TARGETS = {
         both(files("**/*.toml"), texts('[lowering]\nservice-name = "{base}"\n')),
         ("[lowering]", "[[paths]]", "match = ", "preset = ", "select = ", "severity", "extend = ", "today = ",
          '"', "'''", "{", "}", "[", "]", "=", ".", "\n", "2026-02-30", "1e5", "true", "GenericJob"),
-        True,
+        True, weight=4
     ),
     "baseline": Target(
         "dialogues",
@@ -180,10 +184,12 @@ TARGETS = {
         texts('{"format": 1, "findings": [{"rule": "IMG001", "object": null, "level": "cr", "path": "",'
               ' "value": "", "file": "a", "message": "b"}]}'),
         ("rule", "object", "level", "path", "value", "file", "message", "times", "null", "{", "[", "-1"),
+        weight=1
     ),
     "cel": Target("dialogues", "cel", expressions, CEL, False, 30),
     "lsp": Target(
-        "dialogues", "lsp", chosen(b"\x01\x05\x09", files("lsp/project/**/*.yaml")), (*YAML, *OURS), True, 30
+        "dialogues", "lsp", chosen(b"\x01\x05\x09", files("lsp/project/**/*.yaml")), (*YAML, *OURS), True, 30,
+        weight=6
     ),
     "lsp-frames": Target(
         "dialogues",
@@ -197,8 +203,9 @@ TARGETS = {
         "whole", "dump", files("compare/*/dump.yaml", "status/*/*.yaml"), (*YAML, *OURS), True, 20
     ),
     "check": Target(
-        "whole", "check", both(FINDINGS, CRS, PROFILES, files("kubernetes/*.yaml")), (*YAML, *OURS), True, 30
+        "whole", "check", both(FINDINGS, CRS, PROFILES, files("kubernetes/*.yaml")), (*YAML, *OURS), True, 30,
+        weight=8
     ),
-    "lower": Target("whole", "lower", both(CRS, PROFILES), (*YAML, *OURS), True, 30),
-    "repair": Target("whole", "repair", both(files("fixes/*.yaml"), FINDINGS), (*YAML, *OURS), True, 60),
+    "lower": Target("whole", "lower", both(CRS, PROFILES), (*YAML, *OURS), True, 30, weight=8),
+    "repair": Target("whole", "repair", both(files("fixes/*.yaml"), FINDINGS), (*YAML, *OURS), True, 60, weight=12),
 }  # fmt: skip
