@@ -20,8 +20,8 @@ class Target(NamedTuple):
     """Something that takes bytes, ``module.name`` below here, and raises for what must not be.
 
     ``seeds`` are texts to begin with and ``words`` what to put into them; with ``lines``, lines of different
-    seeds are mixed. One input may take ``seconds``, under instrumentation. ``weight`` is its share of the time:
-    more where more can go wrong, and where an input takes longer.
+    seeds are mixed. One input may take ``seconds``, under instrumentation. ``weight`` is its share of the
+    time: more where more can go wrong, and where an input takes longer.
     """
 
     module: str
@@ -207,5 +207,7 @@ TARGETS = {
         weight=8
     ),
     "lower": Target("whole", "lower", both(CRS, PROFILES), (*YAML, *OURS), True, 30, weight=8),
-    "repair": Target("whole", "repair", both(files("fixes/*.yaml"), FINDINGS), (*YAML, *OURS), True, 60, weight=12),
+    "repair": Target(
+        "whole", "repair", both(files("fixes/*.yaml"), FINDINGS), (*YAML, *OURS), True, 60, weight=12
+    ),
 }  # fmt: skip
