@@ -16,7 +16,8 @@ from tests.github_action import ROOT, environ
 from tests.github_runner import Machine, Step, run_steps
 
 EXAMPLES = sorted((ROOT / "deploy" / "github").glob("*.yml"))
-WORKFLOWS = [*EXAMPLES, *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
+FOR_FLUX = ROOT / "deploy" / "flux" / "podplan-flux.yml"  # what it does is tried in test_flux
+WORKFLOWS = [*EXAMPLES, FOR_FLUX, *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
 COMMIT = "c" * 40
 # Stands for gh: answers as the API does, and keeps what it was asked.
 GH = """\
@@ -48,7 +49,8 @@ def zizmor(*files: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_there_are_workflows_to_look_at() -> None:
-    assert [path.name for path in WORKFLOWS] == ["podplan-comment.yml", "podplan.yml", "release.yml"]
+    names = ["podplan-comment.yml", "podplan.yml", FOR_FLUX.name, "release.yml"]
+    assert [path.name for path in WORKFLOWS] == names
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import configuration
 from podplan.cli.output import not_a_folder, reason, replace_file, write
 from podplan.cli.producing import Produced, produce
+from podplan.pipeline import Plan
 from podplan.reading import Reader
 from podplan.reading.files import OutsideRoot, in_repository, read_inside, root_of
 from podplan.reading.folder import Entry, content, entries
@@ -135,10 +136,21 @@ def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
 
     orphaned = orphans(there, {*texts, LIST} if listed else texts, gone)
     if listed:
+        _demand_names(plans)
         kept = [name for name, entry in there.items() if is_ours(entry.head) and name not in orphaned]
         texts[LIST] = listing({*texts, *kept} - {LIST})
     sources = {file_name(plan): plan.item.doc.name for plan in plans}
     return Found(folder, runs[0], sources, texts, there, orphaned)
+
+
+def _demand_names(plans: Sequence[Plan]) -> None:
+    """Raises RequestError for a CR that has generateName alone: kustomize fails, and Flux begins with it."""
+    for plan in plans:
+        if plan.cr is not None and not plan.cr.data["metadata"].get("name"):
+            raise RequestError(
+                f"{plan.item.doc.name} renders a CR without a name, and Flux applies nothing of a folder with one;"
+                " write metadata.name in place of generateName"
+            )
 
 
 def _differences(one: Found, tracked: frozenset[str] | None) -> list[Difference]:
