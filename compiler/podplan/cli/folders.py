@@ -148,8 +148,8 @@ def _demand_names(plans: Sequence[Plan]) -> None:
     for plan in plans:
         if plan.cr is not None and not plan.cr.data["metadata"].get("name"):
             raise RequestError(
-                f"{plan.item.doc.name} renders a CR without a name, and Flux applies nothing of a folder with one;"
-                " write metadata.name in place of generateName"
+                f"{plan.item.doc.name} renders a CR without a name, and Flux applies nothing of a folder with"
+                " one; write metadata.name in place of generateName"
             )
 
 
