@@ -10,6 +10,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests import command
 from tests.golden import KINDS, REPORTS, Case, cases, copy, finding_cases, mistake_cases, podplan
+from tests.test_revisions import commit, git_in
 
 # What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.
 INPUTS = {"profile.yaml", "cr.yaml", "inventory.yaml", "podplan.toml", "arguments", "why"}
@@ -104,10 +105,17 @@ def test_mistakes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_regression: FileRegressionFixture
 ) -> None:
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "findings.txt"]
-    copy(files, folder, tmp_path)
-    (tmp_path / ".git").mkdir()  # jobs/ extend ../bases/, which only a repository allows
+    before = [path for path in files if path.is_relative_to(folder / "before")]
+    if before:  # what was committed; the others are in the work tree
+        git = git_in(tmp_path)
+        git("init", "-q", "-b", "main")
+        copy(before, folder / "before", tmp_path)
+        commit(git, "before")
+    copy([path for path in files if path not in before], folder, tmp_path)
+    (tmp_path / ".git").mkdir(exist_ok=True)  # jobs/ extend ../bases/, which only a repository allows
     monkeypatch.chdir(tmp_path)
-    _check(file_regression, _findings("--fail-on", "info"), folder / "findings.txt")
+    compared = ("--base", "HEAD") if before else ()
+    _check(file_regression, _findings("--fail-on", "info", *compared), folder / "findings.txt")
 
 
 @pytest.mark.parametrize("folder", MISTAKES, ids=[folder.name for folder in MISTAKES])

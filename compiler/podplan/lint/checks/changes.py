@@ -100,6 +100,7 @@ def _shown(value: Any, path: Path) -> str:
         return "another value"
     if isinstance(value, dict | list):
         return "another list" if isinstance(value, list) else "another map"
-    written_ = str(value).lower() if isinstance(value, bool) else str(value)
-    one_line = " ".join(written_.split())
+    if not isinstance(value, str):
+        return str(value).lower()
+    one_line = " ".join(value.split())
     return f'"{one_line[:LONGEST]}…"' if len(one_line) > LONGEST else f'"{one_line}"'
