@@ -308,6 +308,13 @@ def test_ten_thousand_replicas_are_one_line(git: Git, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("git")
+def test_more_objects_than_the_limit(tmp_path: Path) -> None:
+    said = podplan("diff", cwd=tmp_path, env={"PODPLAN_LIMITS": "objects=1"})
+    assert (said.code, said.out) == (4, "")
+    assert "PODPLAN_LIMITS=objects=N" in said.err
+
+
+@pytest.mark.usefixtures("git")
 def test_jobs_of_many_files_are_told_together(tmp_path: Path) -> None:
     for number in range(30):
         (tmp_path / f"job-{number:02}.yaml").write_text(job(f"job-{number:02}"))

@@ -97,7 +97,7 @@ def laid_out(folder: Path, files: dict[str, str]) -> Path:
 
 
 def test_there_is_a_case_for_every_limit() -> None:
-    assert {*CASES, "seconds", "cel-seconds"} == set(LIMITS)
+    assert {*CASES, "seconds", "cel-seconds", "revision-files", "revision-bytes"} == set(LIMITS)
 
 
 @pytest.mark.parametrize("name", CASES)

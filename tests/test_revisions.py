@@ -271,9 +271,15 @@ def _tree(git: Git, entries: bytes) -> str:
 
 
 def test_a_revision_has_bounds(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_REVISION_BYTES", 10)
+    with (
+        pytest.raises(BoundExceeded, match=r"bytes in files.*limit revision-bytes"),
+        revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
+    ):
+        pass
     monkeypatch.setattr(trees, "MAX_REVISION_FILES", 1)
     with (
-        pytest.raises(BoundExceeded, match="2 files"),
+        pytest.raises(BoundExceeded, match=r"2 files.*limit revision-files"),
         revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
     ):
         pass

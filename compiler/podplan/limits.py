@@ -18,6 +18,8 @@ LIMITS = {
     "suppressions": 1_000,  # comments of one file that silence findings
     "objects": 200_000,  # CRs of one run, one for each environment and instance, and Kubernetes objects
     "seconds": 600,  # of one run
+    "revision-files": 50_000,  # read of a revision that is compared with
+    "revision-bytes": 512 * 1024 * 1024,  # in all of them
     "replicas": 100_000,  # of one run, written out
     "bases": 256,  # of one profile, with those of its bases
     "extends-depth": 32,  # files that extend one another
@@ -63,6 +65,8 @@ MAX_EXPANDED_NODES = LIMITS["expanded-nodes"]
 MAX_SUPPRESSIONS = LIMITS["suppressions"]
 MAX_OBJECTS = LIMITS["objects"]
 MAX_SECONDS = LIMITS["seconds"]
+MAX_REVISION_FILES = LIMITS["revision-files"]
+MAX_REVISION_BYTES = LIMITS["revision-bytes"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
 MAX_BASES = LIMITS["bases"]
 MAX_EXTENDS_DEPTH = LIMITS["extends-depth"]

@@ -10,6 +10,7 @@ from podplan.check import summarised
 from podplan.findings import Finding, Severity
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
+from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.seen import Seen
 from podplan.pipeline import Plan, Settings, check_form, plans
 from podplan.provenance import Doc
@@ -101,6 +102,11 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
             under = {job.environment for job in own}.union(*(one.environments or () for one in wrong))
             environments |= under - {""}
             jobs += own
+            if len(jobs) > MAX_OBJECTS:
+                message = (
+                    f"there are more than {MAX_OBJECTS:,} objects, the last in {source.file}; compare fewer"
+                )
+                raise BoundExceeded(beyond("objects", message))
             broken += wrong
     shared = {one.file: one.findings for one in broken if one.kind == "JobProfileBase"}
     if shared:

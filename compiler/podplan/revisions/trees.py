@@ -6,13 +6,11 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from podplan.limits import BoundExceeded
+from podplan.limits import MAX_REVISION_BYTES, MAX_REVISION_FILES, BoundExceeded, beyond
 from podplan.requests import RequestError
 from podplan.revisions.git import GitFailed, git
 from podplan.typing import IO, NamedTuple
 
-MAX_REVISION_FILES = 50_000
-MAX_REVISION_BYTES = 512 * 1024 * 1024  # in all of them
 READ = (".yaml", ".yml", ".toml", ".json")  # what podplan may read of a repository
 LINK = "120000"
 FILES = ("100644", "100755", "100664")
@@ -72,13 +70,18 @@ def _entries(root: str, commit: str) -> list[Entry]:
             continue
         total += entry.size
         entries.append(entry)
-    if len(entries) > MAX_REVISION_FILES or total > MAX_REVISION_BYTES:
+    if len(entries) > MAX_REVISION_FILES:
+        raise BoundExceeded(_too_much(commit, "revision-files", f"{len(entries):,} files that could be read"))
+    if total > MAX_REVISION_BYTES:
         raise BoundExceeded(
-            f"{commit[:12]} has {len(entries):,} files of {total:,} bytes that could be read,"
-            f" and at most {MAX_REVISION_FILES:,} files of {MAX_REVISION_BYTES:,} bytes are"
+            _too_much(commit, "revision-bytes", f"{total:,} bytes in files that could be read")
         )
     # Links come last: a file must never be written through one.
     return sorted(entries, key=lambda entry: entry.mode == LINK)
+
+
+def _too_much(commit: str, limit: str, what: str) -> str:
+    return beyond(limit, f"{commit[:12]} has {what}; compare smaller parts of the repository as two folders")
 
 
 def _next(objects: IO[bytes], commit: str) -> bytes:
