@@ -1,0 +1,147 @@
+"""Values compared as data: what holds for any two, and what each kind of list is compared by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podplan.diff.lowered import lowered
+from podplan.diff.model import ABSENT
+from podplan.diff.values import compared
+from podplan.findings import value_at
+from podplan.groups import Group
+from podplan.provenance import Doc, Indexed
+
+NAMES = st.sampled_from(["a", "b", "c", "env", "limits", "ports"])
+WORDS = st.one_of(
+    st.sampled_from(["1", "1000m", "-x", "--y", "", "two\nlines"]), st.integers(0, 3), st.booleans()
+)
+NAMED = st.lists(st.fixed_dictionaries({"name": NAMES, "value": WORDS}), max_size=3)
+TREES = st.recursive(
+    st.one_of(WORDS, st.lists(WORDS, max_size=4), NAMED),
+    lambda below: st.one_of(st.dictionaries(NAMES, below, max_size=3), st.lists(below, max_size=3)),
+    max_leaves=8,
+)
+
+
+def told(one: Any, other: Any) -> Counter[tuple[str, str, str]]:
+    return Counter((delta.part, repr(delta.before), repr(delta.after)) for delta in compared(one, other))
+
+
+@given(TREES)
+@settings(deadline=None)
+def test_equal_data_differs_in_nothing(tree: Any) -> None:
+    assert not told(tree, tree)
+
+
+@given(TREES, TREES)
+@settings(deadline=None)
+def test_what_is_told_of_a_part_stands_there(one: Any, other: Any) -> None:
+    for delta in compared({"spec": one}, {"spec": other}):
+        if delta.part.endswith("(order)") or isinstance(delta.before, list) or isinstance(delta.after, list):
+            continue  # of a list the stretch that differs is told
+        if delta.before is not ABSENT:
+            assert value_at({"spec": one}, delta.before_path) == delta.before
+        if delta.after is not ABSENT:
+            assert value_at({"spec": other}, delta.after_path) == delta.after
+
+
+@given(TREES, TREES)
+@settings(deadline=None)
+def test_other_data_differs_in_something(one: Any, other: Any) -> None:
+    if not told(one, other):
+        assert _meant(one) == _meant(other)
+
+
+def _meant(tree: Any) -> Any:
+    """Data without what comparing passes over: the order of names, and how quantities are written."""
+    if isinstance(tree, dict):
+        return {key: _meant(below) for key, below in tree.items()}
+    if isinstance(tree, list):
+        return sorted(repr(_meant(entry)) for entry in tree)
+    return {"1000m": "1", 1: "1"}.get(tree, tree) if not isinstance(tree, bool) else tree
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after", "parts"),
+    [
+        (
+            "containers",
+            [{"name": "a", "image": "x"}],
+            [{"name": "b"}, {"name": "a", "image": "y"}],
+            ["[a].image", "[b]"],
+        ),
+        (
+            "volumeMounts",
+            [{"name": "v", "mountPath": "/a"}],
+            [{"name": "v", "mountPath": "/b"}],
+            ["[v]", "[v]"],
+        ),
+        ("env", [{"name": "A"}, {"name": "B"}], [{"name": "B"}, {"name": "A"}], [" (order)"]),
+        ("volumes", [{"name": "A"}, {"name": "B"}], [{"name": "B"}, {"name": "A"}], []),
+        ("env", [{"name": "A", "value": "1"}] * 2, [{"name": "A", "value": "1"}], ["[1]"]),
+        ("ports", [{"containerPort": 80}], [{"containerPort": 81}], ["[0]", "[0]"]),
+        ("anything", [{"x": 1}, {"x": 2}], [{"x": 1}, {"x": 3}], ["[1].x"]),
+        ("args", ["a", "--b", "c"], ["a", "--b", "d"], [""]),
+        ("limits", {"memory": "1024Mi", "gpu": 8}, {"memory": "1Gi", "gpu": "8"}, []),
+        ("labels", {"size": "1024Mi"}, {"size": "1Gi"}, [".size"]),
+        ("flag", True, 1, [""]),
+        ("text", None, "", [""]),
+        ("nothing", None, None, []),
+    ],
+)
+def test_what_lists_and_quantities_are_compared_by(
+    field: str, before: Any, after: Any, parts: list[str]
+) -> None:
+    found = [delta.part for delta in compared({field: before}, {field: after})]
+    assert found == [f"{field}{part}" for part in parts]
+
+
+def test_the_value_of_an_option_is_told_with_it() -> None:
+    before, after = ["train", "--lr", "1", "x"], ["train", "--lr", "2", "x", "--amp"]
+    found = [
+        (delta.before, delta.after, delta.after_path) for delta in compared({"args": before}, {"args": after})
+    ]
+    assert found == [(["--lr", "1"], ["--lr", "2"], ("args", 2)), (ABSENT, ["--amp"], ("args", 4))]
+
+
+def test_a_list_that_is_beyond_measure_is_told_whole() -> None:
+    before, after = [str(number) for number in range(5_000)], [str(number) for number in range(1, 5_001)]
+    assert [delta.before for delta in compared({"args": before}, {"args": after})] == [before]
+
+
+def group(start: int, replicas: int, image: str = "a") -> Group:
+    data = {"kind": "Pod", "metadata": {"name": f"job-w-{start}"}, "image": image}
+    return Group(
+        Doc("Pod", data, varies={("metadata", "name"): Indexed(("job-w-", 0))}), "w", start, replicas
+    )
+
+
+CUTS = st.lists(st.integers(1, 4), max_size=4)
+
+
+@given(CUTS, CUTS)
+@settings(deadline=None)
+def test_every_index_is_compared_once(left: list[int], right: list[int]) -> None:
+    """However the replicas are cut into groups, each is compared with the one of its index."""
+    before, after = _groups(left, "a"), _groups(right, "b")
+    found = list(lowered(before, after, lambda data: data))
+    counted = Counter[str]()
+    for part in found:
+        how = "both" if part.delta.part else "gone" if part.delta.after is ABSENT else "new"
+        counted[how] += part.objects
+    one, other = sum(left), sum(right)
+    assert (counted["both"], counted["gone"], counted["new"]) == (
+        min(one, other),
+        max(one - other, 0),
+        max(other - one, 0),
+    )
+    assert sum(not part.delta.part for part in found) == (one != other)
+
+
+def _groups(cuts: list[int], image: str) -> list[Group]:
+    return [group(sum(cuts[:number]), count, image) for number, count in enumerate(cuts)]
