@@ -48,13 +48,16 @@ def once(command: Command, accepted: Sequence[int] = (0, 1)) -> tuple[float, flo
 
 
 def measure(commands: Mapping[str, Command], rounds: int) -> dict[str, Cost]:
-    """The cost of each command; every round runs each of them once. The first round only warms the caches."""
-    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    """The cost of each command, and of ``PASS`` under its own name, which runs before each of them.
+
+    Every round runs each command once; of several, the first only warms the caches of the system.
+    """
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ("pass", *commands)}
     for number in range(rounds + 1 if rounds > 1 else 1):
         for name, command in commands.items():
-            cost = once(command)
-            if number or rounds == 1:
-                taken[name].append(cost)
+            costs = [("pass", once(PASS)), (name, once(command))]
+            for measured, cost in costs if number or rounds == 1 else ():
+                taken[measured].append(cost)
     return {name: summed_up(costs) for name, costs in taken.items()}
 
 

@@ -1,0 +1,19 @@
+"""docs/performance.md: the figures of the last `make bench ARGS=--write` between its two marks."""
+
+from __future__ import annotations
+
+import re
+
+from benchmarks.measuring import TOP
+from benchmarks.table import Measured, markdown
+
+PAGE = TOP / "docs" / "performance.md"
+_FIGURES = re.compile(r"(<!-- figures -->\n).*(<!-- end -->)", re.DOTALL)
+
+
+def write(measured: Measured) -> None:
+    """Replaces the figures of the page."""
+    machine = "Measured on: " + "; ".join(measured.machine) + "."
+    figures = f"{machine}\n\n{markdown(measured.sections)}\n"
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(_FIGURES.sub(lambda found: found[1] + figures + found[2], page), encoding="utf-8")

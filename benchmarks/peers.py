@@ -1,0 +1,69 @@
+"""Other checkers of manifests, over the Pods that the CRs lower to.
+
+Each is measured where it is installed: kubeconform and kube-linter on PATH, the others beside python (group
+`bench-peers`). Two folders, of which one has twice the Pods, tell what starting costs from what a Pod costs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.measuring import Command, Failed, measure
+
+# Measured elsewhere (DESIGN §8), where `python -c pass` took 10 ms: CPU per Pod, as shares of that.
+SAID = {"kubeconform": 0.27 / 10, "kube-linter": 0.19 / 10}
+POD_FILES = 400
+# command, and how many Pods make a run long enough to measure
+PEERS: dict[str, tuple[tuple[str, ...], int]] = {
+    "kubeconform": (("kubeconform", "-summary"), POD_FILES // 2),
+    "kube-linter": (("kube-linter", "lint"), POD_FILES // 2),
+    "kubernetes-validate": (("kubernetes-validate",), 50),
+    "yamllint": (("yamllint", "-d", "relaxed"), 100),
+    "checkov": (
+        ("checkov", "--framework", "kubernetes", "--compact", "--quiet", "--skip-download", "-d"),
+        100,
+    ),
+}
+
+
+class Peer(NamedTuple):
+    """What a peer costs, in units of `python -c pass`; ``start`` is None where nothing was measured here."""
+
+    name: str
+    per_pod: float
+    start: float | None
+
+
+def peers(pods: Path, folder: Path, rounds: int, shrink: int) -> Iterator[Peer]:
+    """Every peer that is installed, and the figures of those that are not but were measured elsewhere."""
+    for name, (command, number) in PEERS.items():
+        program = shutil.which(command[0]) or shutil.which(command[0], path=str(Path(sys.executable).parent))
+        if program is None:
+            if name in SAID:
+                yield Peer(name, SAID[name], None)
+            continue
+        number = max(number // shrink, 10)
+        halves = {n: _some(pods, folder / f"{name}-{n}", n) for n in (number, 2 * number)}
+        whole = name in ("yamllint", "checkov")  # the others want the files themselves
+        commands: dict[str, Command] = {
+            str(n): (program, *command[1:], *([str(path)] if whole else sorted(map(str, path.iterdir()))))
+            for n, path in halves.items()
+        }
+        try:
+            unit, few, many = (cost.cpu for cost in measure(commands, rounds).values())
+        except Failed:
+            continue
+        per_pod = (many - few) / number
+        yield Peer(name, per_pod / unit, (few - per_pod * number) / unit)
+
+
+def _some(pods: Path, folder: Path, number: int) -> Path:
+    """A folder with the first Pods of a folder."""
+    folder.mkdir(parents=True)
+    for path in sorted(pods.iterdir())[:number]:
+        shutil.copy(path, folder)
+    return folder
