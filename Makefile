@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz integration clean
+.PHONY: help setup demo test lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -64,7 +64,7 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
-CHECKOUT_TESTS := test_github_action test_github_action_docs test_github_workflows test_supply_chain
+CHECKOUT_TESTS := test_github_action test_github_action_docs test_github_workflows test_supply_chain test_pre_commit test_flux
 
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
@@ -109,6 +109,9 @@ $(VENV)/.fuzz: $(STAMP)
 
 fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--seconds 3600", --target NAME
 	$(BIN)/python -m tests.fuzz $(ARGS)
+
+faults: $(STAMP)  ## let every fault happen at every step of every command, and two runs at once many times
+	$(BIN)/python -m pytest -q --thorough tests/test_faults.py tests/test_endings.py
 
 clean:            ## remove what the other targets made
 	rm -rf $(VENV) $(IMAGE) build .mypy_cache .ruff_cache .pytest_cache .hypothesis
