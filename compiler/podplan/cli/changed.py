@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import click
 
@@ -35,6 +35,13 @@ class Asked(NamedTuple):
     new: bool
 
 
+class Known(NamedTuple):
+    """Findings that were there: those that were shown, and those that somebody silenced."""
+
+    shown: tuple[Entry, ...] = ()
+    silenced: tuple[Entry, ...] = ()
+
+
 class Earlier(NamedTuple):
     """The revision that is compared with: its CRs, its findings where they count, and what it changed into.
 
@@ -42,7 +49,7 @@ class Earlier(NamedTuple):
     """
 
     crs: Before
-    known: tuple[Entry, ...]
+    known: Known
     changes: tuple[Change, ...]
     governed: bool
 
@@ -166,7 +173,7 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
         own = [path for path in own if os.path.lexists(path)]
         found = sources(expand(own, wanted.exclude))
         crs = before(found, wanted.settings, Reader(exclude=wanted.exclude))
-        known = _known(run(own, wanted), changes) if asked_for.new else ()
+        known = _known(run(own, wanted), changes) if asked_for.new else Known()
         return Earlier(crs, known, changes, any(_was_inventory(folder, change) for change in changes))
 
     with standing_at(root, commit) as folder:
@@ -183,27 +190,32 @@ def _was_inventory(folder: str, change: Change) -> bool:
         return b"ClusterInventory" in stream.read()
 
 
-def _known(result: Result, changes: Collection[Change]) -> tuple[Entry, ...]:
+def _known(result: Result, changes: Collection[Change]) -> Known:
     """The findings of the revision, as a baseline has them; in files by the names that they have now."""
     from podplan.lint.baseline import collected
 
     now = {change.before: change.path for change in changes if change.how == "renamed"}
-    found = collected(result.findings, result.texts)
-    return tuple(one._replace(file=now.get(one.file, one.file)) for one in found)
+
+    def entries(found: Iterable[Finding]) -> tuple[Entry, ...]:
+        there = collected(found, result.texts)
+        return tuple(one._replace(file=now.get(one.file, one.file)) for one in there)
+
+    silenced = (found for found in result.with_suppressed if found.suppressed)
+    return Known(entries(result.findings), entries(silenced))
 
 
-def _new(result: Result, known: Collection[Entry]) -> Result:
-    """The findings that were not there before, in whatever line."""
+def _new(result: Result, known: Known) -> Result:
+    """The findings that were not there before, in whatever line; what is silenced no more is new."""
     from podplan.checking.affected import ALWAYS
     from podplan.lint.baseline import without_known
 
-    marked = without_known(result.findings, known, result.texts, lambda found: found.rule not in ALWAYS)
-    old = {id(found) for found, mark in zip(result.findings, marked, strict=True) if mark.suppressed}
-    return narrowed(result, lambda found: not _is_old(found, old))
-
-
-def _is_old(found: Finding, old: Collection[int]) -> bool:
-    return id(found) in old
+    silenced = [found for found in result.with_suppressed if found.suppressed]
+    old: set[int] = set()
+    for found, there in ((result.findings, known.shown), (silenced, known.silenced)):
+        bare = [one._replace(suppressed=False) for one in found]
+        marked = without_known(bare, there, result.texts, lambda one: one.rule not in ALWAYS)
+        old.update(id(one) for one, mark in zip(found, marked, strict=True) if mark.suppressed)
+    return narrowed(result, lambda found: id(found) not in old)
 
 
 def _paths(root: str, changes: Collection[Change]) -> Iterator[str]:

@@ -1,0 +1,107 @@
+"""podplan check --new-since: what a change brings, and not what it moves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.changing import JOB, edit, lines, put, report, repository
+from tests.golden import podplan
+from tests.test_revisions import Git, commit
+
+
+@pytest.fixture
+def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+    git = repository(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return git
+
+
+@pytest.mark.usefixtures("git")
+def test_what_was_there_is_left_out_and_counted() -> None:
+    said = report("--new-since", "HEAD")
+    assert said["findings"] == []
+    assert said["summary"]["leftOut"] == 3
+    assert said["summary"]["warnings"] == 0
+
+
+def test_lines_files_and_neighbours_may_move(git: Git, tmp_path: Path) -> None:
+    edit(tmp_path, "jobs/text.yaml", "apiVersion", "# A comment.\n\napiVersion")
+    git("mv", "jobs/vision.yaml", "jobs/sight.yaml")
+    (tmp_path / "jobs/all.yaml").write_text(
+        (tmp_path / "jobs/own.yaml").read_text() + "---\n" + JOB.format(name="z", base="../bases/all.yaml")
+    )
+    (tmp_path / "jobs/own.yaml").unlink()
+    assert lines("--new-since", "HEAD") == ["jobs/all.yaml IMG002"], "that of the new job, and no other"
+
+
+def test_one_more_of_a_kind_is_new(git: Git, tmp_path: Path) -> None:
+    put(tmp_path, "jobs/new.yaml", JOB.format(name="new", base="../bases/all.yaml"))
+    commit(git, "second")
+    assert lines("--new-since", "HEAD~1") == ["jobs/new.yaml IMG002"]
+    assert lines("--new-since", "HEAD") == []
+
+
+@pytest.mark.usefixtures("git")
+def test_another_value_is_new(tmp_path: Path) -> None:
+    edit(tmp_path, "jobs/own.yaml", "train:latest", "other:latest")
+    assert [line for line in lines("--new-since", "HEAD") if "IMG" in line] == ["jobs/own.yaml IMG002"]
+
+
+@pytest.mark.usefixtures("git")
+def test_what_a_base_brings_to_other_files_is_new_there(tmp_path: Path) -> None:
+    edit(tmp_path, "bases/all.yaml", "train:1.4", "base:latest")
+    edit(tmp_path, "jobs/text.yaml", "  image: registry.example.com/train:latest\n", "")
+    assert [line for line in lines("--new-since", "HEAD") if "IMG" in line] == ["bases/all.yaml IMG002"]
+    (tmp_path / "bases/vision.yaml").unlink()
+    assert "jobs/vision.yaml PROF002" in lines("--new-since", "HEAD")
+
+
+def test_a_rule_that_the_change_turns_on_finds_new_things(git: Git, tmp_path: Path) -> None:
+    put(tmp_path, "podplan.toml", 'ignore = ["IMG002"]\n')
+    commit(git, "quiet")
+    put(tmp_path, "podplan.toml", "")
+    found = podplan("check", "--new-since", "HEAD", "--format", "concise").out
+    assert found.count("IMG002") == 3
+    assert "SEC0" not in found
+
+
+def test_what_a_comment_no_longer_silences_is_new(git: Git, tmp_path: Path) -> None:
+    edit(tmp_path, "jobs/own.yaml", "train:latest", "train:latest # podplan: ignore[IMG002] -- known")
+    commit(git, "silenced")
+    assert lines("--new-since", "HEAD") == []
+    edit(tmp_path, "jobs/own.yaml", " # podplan: ignore[IMG002] -- known", "")
+    assert lines("--new-since", "HEAD") == ["jobs/own.yaml IMG002"]
+
+
+def test_a_file_that_was_broken_is_an_old_fault_under_a_new_name_too(git: Git, tmp_path: Path) -> None:
+    put(tmp_path, "jobs/bad.yaml", "apiVersion: podplan/v1\nkind: JobProfile\n\tspec: {}\n")
+    commit(git, "broken")
+    assert podplan("check", "--new-since", "HEAD").code == 0
+    git("mv", "jobs/bad.yaml", "jobs/worse.yaml")
+    assert podplan("check", "--new-since", "HEAD").code == 0
+    put(tmp_path, "jobs/again.yaml", "apiVersion: podplan/v1\nkind: JobProfile\n\tspec: {}\n")
+    said = podplan("check", "--new-since", "HEAD", "--format", "concise")
+    assert said.code == 1
+    assert "jobs/again.yaml" in said.out
+    assert "jobs/worse.yaml" not in said.out
+
+
+def test_the_baseline_still_counts(git: Git, tmp_path: Path) -> None:
+    put(tmp_path, "jobs/new.yaml", JOB.format(name="new", base="../bases/all.yaml"))
+    assert podplan("baseline", "create").code == 0
+    said = report("--new-since", "HEAD", "--baseline", "podplan-baseline.json")
+    assert [one["suppressed"] for one in said["findings"]] == [True] * len(said["findings"])
+    del git
+
+
+def test_new_findings_of_files_that_changed(git: Git, tmp_path: Path) -> None:
+    put(tmp_path, "jobs/new.yaml", JOB.format(name="new", base="../bases/all.yaml"))
+    put(tmp_path, "jobs/more.yaml", JOB.format(name="more", base="../bases/all.yaml"))
+    assert lines("--new-since", "HEAD", "--affected-by", "jobs/more.yaml") == ["jobs/more.yaml IMG002"]
+    assert lines("--new-since", "HEAD", "--changed-since", "HEAD") == [
+        "jobs/more.yaml IMG002",
+        "jobs/new.yaml IMG002",
+    ]
+    del git
