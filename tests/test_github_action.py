@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -96,13 +97,17 @@ def test_a_file_that_is_broken_is_a_finding(workspace: Path, installed: Path) ->
 
 
 def test_only_the_most_important_have_room_and_the_rest_is_counted(workspace: Path, installed: Path) -> None:
-    """Fifteen errors where GitHub shows ten, and infos before them in the files."""
+    """Fifteen errors and twelve infos where GitHub shows ten of each, one of them the count of the rest."""
     for number in range(15):
         job = JOB.replace("name: count", f"name: c{number}").replace("replicas: 3", "replicas: many")
         (workspace / f"job-{number:02}.yaml").write_text(job)
+    for number in range(3):
+        careless, _, _ = JOB.replace("name: count", f"name: i{number}").partition("          securityContext")
+        (workspace / f"a-{number}.yaml").write_text(f"{careless}  successRules:\n  - worker: [0, 1, 2]\n")
     ran = run(workspace, installed, {"fail-on": "never"})
     assert ran.outputs["errors"] == "15"
-    assert len(ran.of("error")) == 10
+    assert int(ran.outputs["infos"]) >= 10
+    assert len(ran.of("error")) == len(ran.of("notice")) == 10
     sent = [one for step in ran.steps for one in step.commands if one.name in ("error", "warning", "notice")]
     assert tuple(sent) == ran.annotations  # GitHub drops none of them
     left_out = int(ran.outputs["findings"]) - len(ran.annotations) + 1
@@ -173,10 +178,15 @@ def test_nothing_is_read_and_nothing_written_through_a_link_out_of_the_tree(
     (workspace / "out").symlink_to(outside)
     ran = run(workspace, installed, {})
     assert "hunter2" not in ran.log + ran.summary
-    for name in ("sarif-file", "comment-file"):
-        ran = run(workspace, installed, {name: "out/secret.yaml"})
+    for name, path in (("sarif-file", "out/secret.yaml"), ("comment-file", str(outside / "x"))):
+        ran = run(workspace, installed, {name: path})
         assert ran.steps[-1].code == 2
         assert "would not be in the workspace" in ran.of("error")[0].data
+    (workspace / "a.txt").symlink_to(outside / "secret.yaml")
+    temp = workspace.parent / "work-temp" / "podplan-comment" / "comment.txt"
+    for path in ("a.txt", str(temp)):
+        assert run(workspace, installed, {"comment-file": path}).outputs["comment-file"] == path
+    assert temp.read_text() == (workspace / "a.txt").read_text()
     ran = run(workspace, installed, {"command": "render", "output-dir": "out"})
     assert ran.steps[-1].code == 2
     assert "hunter2" in (outside / "secret.yaml").read_text()
@@ -250,6 +260,19 @@ def test_a_pull_request_shows_what_it_would_change(pull_request: Path, installed
     assert only.outputs["impact"] == ran.outputs["impact"]
     assert only.outputs["findings"] == ""
     assert not only.annotations
+
+
+def test_no_value_leaves_its_fence_in_the_summary(pull_request: Path, installed: Path) -> None:
+    hostile = "````\n</details>\n@everyone ![](https://a.b)\n```"
+    variable = f"  replicas: 2\n  env: {{A: {json.dumps(hostile)}}}\n"
+    (pull_request / "many.yaml").write_text(ENVIRONMENTS.replace("  replicas: 2\n", variable))
+    ran = run(pull_request, installed, {"base": "HEAD", "fail-on": "never"})
+    inside = re.findall(r"^(`{3,})diff\n(.*?)^\1$", ran.summary, re.MULTILINE | re.DOTALL)
+    assert len(inside) == 1
+    fence, text = inside[0]
+    assert "@everyone" in text
+    assert fence not in text
+    assert "@everyone" not in ran.summary.replace(text, "")
 
 
 def test_no_secret_is_shown_anywhere(pull_request: Path, installed: Path) -> None:
