@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from tests.command import JOB
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.load_profile("same")
+
+os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; tests/test_cache.py has a cache
 
 
 @pytest.fixture
