@@ -10,7 +10,6 @@ from podplan.kubernetes import quantities
 from podplan.lint.checks._jobs import called, counted, mode, written
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
-from podplan.selecting import show
 from podplan.typing import Any
 
 MAY_BE_SECRET = frozenset({"env", "args", "command"})
@@ -83,10 +82,9 @@ def _here(subject: Subject, path: Path) -> Path:
 def _values(subject: Subject, effect: Effect) -> dict[str, str]:
     assert subject.job.before is not None
     before = subject.job.before.data
-    holder = subject.data if value_at(subject.data, effect.path) is not None else before
     return {
         "job": called(subject.job),
-        "field": show(holder, effect.path),
+        "field": next(step for step in reversed(effect.path) if isinstance(step, str)),
         "old": _shown(value_at(before, effect.path), effect.path),
         "new": _shown(value_at(subject.data, effect.path), effect.path),
     }
