@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from podplan.diff.folding import Folding
-from podplan.diff.impact import impact, size
+from podplan.diff.folding import JOB, TRAINING, Folding
+from podplan.diff.impact import impact
 from podplan.diff.lowered import Lowered, lowered
-from podplan.diff.model import ABSENT, ANOTHER, Count, Diff, Difference, JobChange, Level
+from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference, JobChange, Level
+from podplan.diff.outcomes import is_unknown, of_broken, outcome
 from podplan.diff.pairing import Pair, mended_faults, new_faults, paired
 from podplan.diff.secrets import masked, secrets_of
-from podplan.diff.trees import Broken, Job, Tree
+from podplan.diff.trees import Job, Tree
 from podplan.diff.values import Delta, compared
-from podplan.facts.changes import Change, differing, what_happens
 from podplan.findings import Location, Path
 from podplan.lint.locate import locate
 from podplan.provenance import Doc, trace
 
-MAX_FINDINGS = 3  # of a broken job
+
+class _Part(NamedTuple):
+    """A part that differs in ``objects`` of a kind; where its value is written now, or was."""
+
+    kind: str
+    delta: Delta
+    doc: Doc | None
+    path: Path
+    role: str = ""
+    objects: int = 1
+    training: str = ""
 
 
 class _Seen(NamedTuple):
     """What differs in one job: in its CR, and in what is told of it at the level that was asked for."""
 
     cr: list[Delta]
-    told: list[tuple[str, Delta, Doc | None, Path, str, int]]
+    told: list[_Part]
 
 
 def compare(before: Tree, after: Tree, level: Level = "lowered", base: str = "", head: str = "") -> Diff:
@@ -40,17 +50,18 @@ def compare(before: Tree, after: Tree, level: Level = "lowered", base: str = "",
     folding = Folding()
     for pair in pairs:
         seen = _seen(pair, level) if pair.before is not None and pair.after is not None else None
-        change = _change(pair, seen)
+        change = outcome(pair, seen.cr if seen else None, bool(seen and seen.told))
         if change is None:
             continue
-        if seen is not None and pair.after is not None and change.what == "changed":
-            for kind, delta, doc, path, role, objects in seen.told:
-                place = _placer(doc, path)
-                folding.add(kind, delta, len(changes), pair.after.name, place, role, objects)
+        if seen is not None and change.what == "changed":
+            for part in seen.told:
+                place = _placer(part.doc, part.path)
+                words = {change.name: JOB, f"containers[{part.training}]": TRAINING}
+                folding.add(part.kind, part.delta, len(changes), words, place, part.role, part.objects)
         changes.append(change)
-    changes += [_of_broken(one, "broken") for one in new_faults(before, after, pairs)]
-    changes += [_of_broken(one, "mended") for one in mended_faults(before, after, pairs)]
-    counted = [pair for pair in pairs if not _is_unknown(pair)]
+    changes += [of_broken(one, "broken") for one in new_faults(before, after, pairs)]
+    changes += [of_broken(one, "mended") for one in mended_faults(before, after, pairs)]
+    counted = [pair for pair in pairs if not is_unknown(pair)]
     sums = impact(
         changes,
         [pair.before for pair in counted if pair.before is not None],
@@ -68,26 +79,13 @@ def _seen(pair: Pair, level: Level) -> _Seen:
     of_cr = list(compared(told(one.cr.data), other.cr.data))
     if level == "source" and one.profile is not None and other.profile is not None:
         parts = compared(_own(one.profile.data), _own(other.profile.data))
-        return _Seen(
-            of_cr, [("JobProfile", *_at(delta, one.profile, other.profile), "", 1) for delta in parts]
-        )
-    in_cr = [(other.kind, *_at(delta, one.cr, other.cr), "", 1) for delta in of_cr]
+        return _Seen(of_cr, [_part("JobProfile", delta, one.profile, other.profile) for delta in parts])
+    in_cr = [_part(other.kind, delta, one.cr, other.cr) for delta in of_cr]
     if level != "lowered" or not (one.lowered and other.lowered):
         return _Seen(of_cr, in_cr)
     below = list(lowered(one.groups, other.groups, told))
     shown = _covered(below, one, other)
-    in_groups = [
-        (
-            part.kind,
-            *_at(
-                part.delta, part.before.doc if part.before else None, part.after.doc if part.after else None
-            ),
-            part.role,
-            part.objects,
-        )
-        for part in below
-    ]
-    return _Seen(of_cr, [*in_groups, *(entry for entry in in_cr if not shown(entry[1]))])
+    return _Seen(of_cr, [*map(_part_of_group, below), *(part for part in in_cr if not shown(part.delta))])
 
 
 def _own(profile: Any) -> Any:
@@ -95,9 +93,20 @@ def _own(profile: Any) -> Any:
     return {key: value for key, value in profile.items() if key in ("metadata", "spec")}
 
 
-def _at(delta: Delta, one: Doc | None, other: Doc | None) -> tuple[Delta, Doc | None, Path]:
-    """A delta with the document and the path where its value is written now, or was."""
-    return (delta, one, delta.before_path) if delta.after is ABSENT else (delta, other, delta.after_path)
+def _part(kind: str, delta: Delta, one: Doc | None, other: Doc | None) -> _Part:
+    gone = delta.after is ABSENT
+    return _Part(kind, delta, one if gone else other, delta.before_path if gone else delta.after_path)
+
+
+def _part_of_group(part: Lowered) -> _Part:
+    group = part.after or part.before
+    assert group is not None
+    docs = (side.doc if side is not None else None for side in (part.before, part.after))
+    found = _part(part.kind, part.delta, *docs)
+    training = ""
+    if group.training is not None:
+        training = str(group.doc.data["spec"]["containers"][group.training].get("name"))
+    return found._replace(role=part.role, objects=part.objects, training=training)
 
 
 def _renaming(one: Job, other: Job) -> Callable[[Any], Any]:
@@ -143,89 +152,6 @@ def _covered(parts: list[Lowered], one: Job, other: Job) -> Callable[[Delta], bo
     return shown
 
 
-def _change(pair: Pair, seen: _Seen | None) -> JobChange | None:
-    """What becomes of a job; None where nothing does."""
-    job = pair.after or pair.before
-    assert job is not None
-    sizes = zip(size(pair.before), size(pair.after), strict=True)
-    pods, gpus = (Count(*counts) for counts in sizes)
-    found = JobChange(
-        "created",
-        job.kind,
-        job.namespace,
-        job.name,
-        job.environment,
-        job.variant,
-        job.file,
-        pods=pods,
-        gpus=gpus,
-        is_job=job.is_job,
-    )
-    if pair.after is not None and pair.after.findings:
-        was_broken = pair.before is not None and pair.before.findings
-        if was_broken and not (seen and seen.cr):
-            return None
-        return found._replace(what="broken", findings=_few(pair.after.findings))
-    if pair.before is None:
-        cause = pair.mended
-        return found if cause is None else found._replace(what="mended", findings=_few(cause.findings))
-    if pair.after is None:
-        if pair.wrong is not None:
-            return found._replace(what="broken", findings=_few(pair.wrong.findings), file=pair.wrong.file)
-        return found._replace(what="removed")
-    if pair.before.findings:
-        return found._replace(what="mended", findings=_few(pair.before.findings))
-    assert seen is not None
-    was = pair.before
-    if (was.namespace, was.name) != (job.namespace, job.name):
-        old = was.name if was.namespace == job.namespace else f"{was.namespace}/{was.name}"
-        return found._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
-    if not seen.cr and not seen.told:
-        return None
-    effect = _effect(seen.cr) if job.is_job and seen.cr else None
-    if effect is None:
-        return found._replace(what="changed", effect=None if job.is_job else "in-place")
-    return found._replace(what="changed", effect=effect.how, effects=effect.decisive)
-
-
-def _effect(deltas: list[Delta]) -> Change:
-    paths: list[Path] = []
-    for delta in deltas:
-        path = delta.before_path if delta.after is ABSENT else delta.after_path
-        sides = [{} if side is ABSENT else side for side in (delta.before, delta.after)]
-        nested = all(isinstance(side, dict) for side in sides)
-        paths += differing(sides[0], sides[1], path) if nested else [path]
-    return what_happens(None, None, paths)
-
-
-def _of_broken(one: Broken, what: Any) -> JobChange:
-    name = one.origin or one.file
-    under = one.environments[0] if one.environments and len(one.environments) == 1 else ""
-    variant = one.variants[0] if one.variants else ""
-    is_job = one.kind not in ("file", "JobProfileBase", "ClusterInventory")
-    return JobChange(
-        what,
-        one.kind,
-        one.namespace,
-        name,
-        under,
-        variant,
-        one.file,
-        findings=_few(one.findings),
-        is_job=is_job,
-    )
-
-
-def _few(findings: tuple[Any, ...]) -> tuple[Any, ...]:
-    return findings[:MAX_FINDINGS]
-
-
-def _is_unknown(pair: Pair) -> bool:
-    """Whether nobody knows what a job comes to on one side, so that it counts on neither."""
-    faulty = any(job is not None and job.findings for job in (pair.before, pair.after))
-    return faulty or pair.wrong is not None or pair.mended is not None
-
-
 def _placer(doc: Doc | None, path: Path) -> Callable[[], Location | None]:
     return lambda: locate(doc, path).location if doc is not None and path else None
 
@@ -240,18 +166,19 @@ def _masked(one: Difference, secrets: list[str]) -> Difference:
 
 
 def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange]) -> Iterator[str]:
-    unknown = sum(_is_unknown(pair) for pair in pairs if pair.after is None or pair.after.is_job)
-    named = sum(1 for change in changes if change.what in ("broken", "mended") and change.is_job)
-    if unknown or named:
-        number = max(unknown, named)
-        yield f"{number} broken or mended job{'s are' if number > 1 else ' is'} in none of the sums"
+    named = sum(change.what in ("broken", "mended") and change.is_job for change in changes)
+    unknown = sum(is_unknown(pair) for pair in pairs if pair.after is None or pair.after.is_job)
+    if named:
+        yield f"{named} broken or mended job{'s are' if named > 1 else ' is'} in none of the sums"
+    still = max(unknown - named, 0) or (len(after.broken) if before.broken and not named else 0)
+    if still:
+        were = (
+            "jobs were broken before, and still are" if still > 1 else "job was broken before, and still is"
+        )
+        yield f"{still} {were}: in none of the sums"
     unlowered = sorted({job.kind for job in (*before.jobs, *after.jobs) if _is_not_lowered(job)})
     if unlowered:
         yield f"{', '.join(unlowered)}: not lowered yet, so only the CR is compared, and no Pods are counted"
-    still = len(after.broken) - sum(1 for change in changes if change.what == "broken")
-    if still > 0 and before.broken:
-        was, remains = ("were", "are") if still > 1 else ("was", "is")
-        yield f"{still} {was} broken before, and still {remains}"
 
 
 def _is_not_lowered(job: Job) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from podplan.diff.model import ABSENT, Difference
@@ -10,11 +10,12 @@ from podplan.diff.values import Delta
 from podplan.findings import Location
 
 JOB = "{job}"
-MIN_NAME = 3  # a shorter name of a job is part of too many words
+TRAINING = "containers[{training}]"
+MIN_WORD = 3  # a shorter name of a job is part of too many words
 
 
 class _Entry(NamedTuple):
-    """What is known of one change; ``raw`` are the values as they are in the first job."""
+    """What is known of a change: as it is in the first job, and as it is in all; ``parts`` as they differ."""
 
     kind: str
     delta: Delta
@@ -22,6 +23,7 @@ class _Entry(NamedTuple):
     place: Callable[[], Location | None]
     jobs: dict[int, None]
     roles: dict[str, None]
+    parts: set[str]
     counts: list[int]
 
 
@@ -36,19 +38,27 @@ class Folding:
         kind: str,
         delta: Delta,
         job: int,
-        name: str,
+        words: Mapping[str, str],
         place: Callable[[], Location | None],
         role: str = "",
         objects: int = 1,
     ) -> None:
-        """One change of ``objects`` objects of the ``job`` of that index and ``name``."""
-        told = tuple(_unnamed(value, name) for value in (delta.part, delta.before, delta.after))
+        """One change of ``objects`` objects of the ``job`` of that index.
+
+        ``words`` are those that stand for something that every job has: its name, and its container.
+        """
+        told = (
+            _told(delta.part, words),
+            _told(delta.before, words),
+            _told(delta.after, words),
+        )
         key = kind, repr(told)
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = _Entry(kind, delta, told, place, {}, {}, [0])
+            entry = self._entries[key] = _Entry(kind, delta, told, place, {}, {}, set(), [0])
         entry.jobs[job] = None
         entry.counts[0] += objects
+        entry.parts.add(delta.part)
         if role:
             entry.roles[role] = None
 
@@ -60,11 +70,10 @@ class Folding:
 def _difference(entry: _Entry) -> Difference:
     delta = entry.delta
     part, before, after = entry.told if len(entry.jobs) > 1 else (delta.part, delta.before, delta.after)
-    path = delta.before_path if after is ABSENT else delta.after_path
     return Difference(
         entry.kind,
-        part,
-        path,
+        part if len(entry.parts) > 1 else delta.part,
+        delta.before_path if after is ABSENT else delta.after_path,
         before,
         after,
         entry.counts[0],
@@ -74,14 +83,15 @@ def _difference(entry: _Entry) -> Difference:
     )
 
 
-def _unnamed(value: Any, name: str) -> Any:
-    """A value with ``{job}`` for the name of its job."""
-    if len(name) < MIN_NAME:
-        return value
+def _told(value: Any, words: Mapping[str, str]) -> Any:
+    """A value with what stands for the words in it."""
     if isinstance(value, str):
-        return value.replace(name, JOB)
+        for word, instead in words.items():
+            if len(word) >= MIN_WORD:
+                value = value.replace(word, instead)
+        return value
     if isinstance(value, dict):
-        return {key: _unnamed(below, name) for key, below in value.items()}
+        return {key: _told(below, words) for key, below in value.items()}
     if isinstance(value, list):
-        return [_unnamed(below, name) for below in value]
+        return [_told(below, words) for below in value]
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from podplan.diff.model import ABSENT, Diff, Difference
+from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
 from podplan.report.markdown import code, plain
 
@@ -37,8 +38,7 @@ def render(diff: Diff, room: int = MAX_CHARACTERS) -> str:
     notes = "".join(f"\n> {plain(note)}\n" for note in diff.notes)
     room -= len(text) + len(notes) + 300
     jobs = _jobs(diff, room)
-    changes = _changes(diff, room - len(jobs))
-    return text + jobs + changes + notes
+    return text + jobs + _changes(diff, room - len(jobs)) + notes
 
 
 def _jobs(diff: Diff, room: int) -> str:
@@ -57,7 +57,7 @@ def _jobs(diff: Diff, room: int) -> str:
             f"{many}{plain(words.plural(group.first.kind, number_of))} {named}",
             words.sizes(group),
             code(words.listed(group.files)),
-            "<br>".join(map(plain, [*words.errors(group), *words.reasons(group)])),
+            "<br>".join(map(plain, words.errors(group) or [words.fields(group).removeprefix("for ")])),
         ]
         row = f"| {' | '.join(cells)} |\n"
         if number == MAX_ROWS or room < len(row) + 200:
@@ -67,27 +67,30 @@ def _jobs(diff: Diff, room: int) -> str:
         room -= len(row)
     if not rows:
         return ""
-    return "\n| | job | size | file | why |\n|---|---|---|---|---|\n" + "".join(rows)
+    why = "".join(f"\n- {plain(reason)}" for reason in words.reasons(groups))
+    head = "\n| | job | size | file | why |\n|---|---|---|---|---|\n"
+    return head + "".join(rows) + (f"{why}\n" if why else "")
 
 
 def _changes(diff: Diff, room: int) -> str:
     """The changes as one block of code that shows what goes and what comes."""
     names = words.called(diff)
     blocks: list[str] = []
-    left = len(diff.changes)
-    for change in words.ordered(diff):
+    listed = changes.ordered(diff)
+    left = len(listed)
+    for change in listed:
         block = _change(change, names)
         if room < len(block) + 200:
             break
         room -= len(block)
         left -= 1
         blocks.append(block)
-    if not diff.changes:
+    if not listed:
         return ""
     body = "\n".join(blocks)
     longest = max((len(run) for run in re.findall("`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
-    count = len(diff.changes)
+    count = len(listed)
     head = f"<details><summary>{count} change{'' if count == 1 else 's'}</summary>"
     tail = f"\n{left} more changes have no room here; podplan diff shows them all\n" if left else ""
     shown = f"\n{fence}diff\n{body}{fence}\n" if blocks else ""
@@ -95,10 +98,10 @@ def _changes(diff: Diff, room: int) -> str:
 
 
 def _change(change: Difference, names: list[str]) -> str:
-    where = words.place(change)
-    around = words.extent(change, names) + (f", {where}" if where else "")
+    where = changes.place(change)
+    around = changes.extent(change, names) + (f", {where}" if where else "")
     if not change.part:
         sign, name = ("-", change.before) if change.after is ABSENT else ("+", change.after)
-        return f"@@ {change.kind}: {around} @@\n{sign} {words.value(name)}\n"
-    head = f"@@ {change.kind} {words.part(change)}: {around} @@"
-    return "\n".join([head, *words.lines(change)]) + "\n"
+        return f"@@ {change.kind}: {around} @@\n{sign} {changes.value(name)}\n"
+    head = f"@@ {change.kind} {changes.part(change)}: {around} @@"
+    return "\n".join([head, *changes.lines(change)]) + "\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 
 from podplan.diff.model import ABSENT, Diff, Difference
+from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
 from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
 
@@ -30,7 +31,8 @@ def render(diff: Diff, style: Style = PLAIN) -> str:
 
 def _jobs(diff: Diff, style: Style) -> list[str]:
     lines = []
-    for group in words.grouped(diff):
+    groups = words.grouped(diff)
+    for group in groups:
         what = words.action(group.first)
         number = len(group.names)
         many = f"{number} " if number > 1 else ""
@@ -38,25 +40,30 @@ def _jobs(diff: Diff, style: Style) -> list[str]:
         head, *more = _wrapped(f"{words.SIGNS[what]} {what:9}{many}{kind} {words.listed(group.names)}", 11)
         lines += [style.paint(head[:11], _COLOURS.get(what, BLUE)) + head[11:], *more]
         size = words.sizes(group)
-        lines += _wrapped(f"{' ' * 11}{words.listed(group.files)}" + (f": {size}" if size else ""), 11)
-        for reason in [*words.reasons(group), *words.errors(group)]:
-            lines += _wrapped(" " * 11 + reason, 13)
-    return ["\n".join(lines)] if lines else []
+        told = f"{' ' * 11}{words.listed(group.files)}" + (f": {size}" if size else "")
+        fields = words.fields(group)
+        lines += _wrapped(told + (f"; {fields}" if fields else ""), 13)
+        for error in words.errors(group):
+            lines += _wrapped(" " * 11 + error, 13)
+    why = [line for reason in words.reasons(groups) for line in _wrapped(f"why     {reason}", 8)]
+    return ["\n".join(part) for part in (lines, why) if part]
 
 
 def _changes(diff: Diff, style: Style) -> list[str]:
     names = words.called(diff)
-    return [_change(change, names, style) for change in words.ordered(diff)]
+    return [_change(change, names, style) for change in changes.ordered(diff)]
 
 
 def _change(change: Difference, names: list[str], style: Style) -> str:
-    where = words.place(change)
-    around = "\n".join(_wrapped(f"    in {words.extent(change, names)}" + (f", {where}" if where else ""), 4))
-    head = f"{change.kind} {words.part(change)}".rstrip()
-    told = words.lines(change)
+    where = changes.place(change)
+    around = "\n".join(
+        _wrapped(f"    in {changes.extent(change, names)}" + (f", {where}" if where else ""), 4)
+    )
+    head = f"{change.kind} {changes.part(change)}".rstrip()
+    told = changes.lines(change)
     if not change.part:
         sign, name = ("-", change.before) if change.after is ABSENT else ("+", change.after)
-        return f"{_painted(f'{sign} {change.kind} {words.value(name)}', style)}\n{around}"
+        return f"{_painted(f'{sign} {change.kind} {changes.value(name)}', style)}\n{around}"
     if len(told) <= 2 and len(told) == sum(side is not ABSENT for side in (change.before, change.after)):
         short = " → ".join(line[2:] for line in told)
         gone = "" if len(told) == 2 else "(removed) " if change.after is ABSENT else "(new) "
