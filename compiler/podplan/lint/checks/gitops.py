@@ -30,8 +30,8 @@ from podplan.typing import Any
 
 KEPT = ("confirm", "false")  # values of Prune that keep a running job
 # ${NAME}, with what may follow the name, as the substitution of Flux reads it; $${ stands for ${
-# (https://github.com/fluxcd/pkg/tree/main/envsubst).
-SUBSTITUTED = pattern(r"(?<!\$)(?:\$\$)*\$\{[^}\n]*\}")
+# (https://github.com/fluxcd/pkg/tree/main/envsubst). What follows may be secret.
+SUBSTITUTED = pattern(r"(?<!\$)(?:\$\$)*\$\{(\w{0,100})([^{}\n]*)\}")
 
 
 def generate_name_applied(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -124,7 +124,7 @@ def substituted(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def _substituted(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Each text with a substitution in it, and the first of them as it is written."""
+    """Each text with a substitution in it, and the name in the first of them."""
     if isinstance(value, dict):
         for key, below in value.items():
             yield from _substituted(below, (*path, key))
@@ -132,4 +132,4 @@ def _substituted(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
         for index, below in enumerate(value):
             yield from _substituted(below, (*path, index))
     elif isinstance(value, str) and "${" in value and (match := SUBSTITUTED.search(value)):
-        yield path, match[0][match[0].rindex("${") :]
+        yield path, f"${{{match[1]}{'…' if match[2] else ''}}}"
