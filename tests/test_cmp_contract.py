@@ -197,6 +197,47 @@ def test_policies_look_at_the_pods_that_there_will_be(repository: Path, tmp_path
     assert len(jobs(where, PROD, flags=["--fail-on", "never"])) == 2
 
 
+@pytest.mark.parametrize("replicas", ["'${{ 1 + nothing }}'", "${{ 1 + nothing }}", "[", "1, replicas: 2"])
+def test_what_gives_no_cr_is_kept_back_whatever_the_severity(
+    repository: Path, tmp_path: Path, replicas: str
+) -> None:
+    """Handed over, the others would look like all that there is, and the job of this one would be pruned."""
+    write(repository / "apps/train/alone.yaml", ALONE.replace("replicas: 1", f"replicas: {replicas}"))
+    told = refusal_with(handed(repository, tmp_path), PROD, ["--fail-on", "never"])
+    assert "alone.yaml did not give all of its CRs, and so nothing is handed over" in told
+
+
+def test_a_paused_job_is_looked_at_as_it_will_go_on(tmp_path: Path) -> None:
+    where = only(tmp_path, {"alone.yaml": HOST.replace("replicas: 1", "replicas: 1, mode: pause")})
+    assert "error SEC001 alone.yaml:4: " in refusal(where)
+
+
+def test_jobs_and_manifests_are_looked_at_together(tmp_path: Path) -> None:
+    """A Pod that Argo CD would apply as it is, and a ConfigMap that comes too late for a job."""
+    pod = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+        "spec: {hostNetwork: true, containers: [{name: a, image: 'a:1'}]}\n"
+    )
+    late = CONFIG_MAP.replace(
+        "{name: settings}", "{name: settings, annotations: {argocd.argoproj.io/sync-wave: '5'}}"
+    )
+    needing = ALONE.replace("replicas: 1", "replicas: 1, env: {A: {configMap: settings/resume}}")
+    where = only(tmp_path, {"alone.yaml": needing, "late.yaml": late, "pod.yaml": pod})
+    included = [{"name": "manifests", "string": "include"}]
+    assert "error SEC001 pod.yaml:4: " in refusal(where, included)
+    told = refusal_with(where, included, ["--select", "GIT008", "--fail-on", "warning"])
+    assert (
+        "warning GIT008 alone.yaml:3: GenericJob/alone is in sync wave 0 and needs ConfigMap/settings" in told
+    )
+
+
+def refusal_with(where: Copy, parameters: Any, flags: list[str]) -> str:
+    """The same for a command with more flags."""
+    with pytest.raises(PluginError) as error:
+        server.generate(where, parameters, flags)
+    return str(error.value)
+
+
 def test_what_the_repository_says_of_rules_holds(tmp_path: Path) -> None:
     where = only(tmp_path, {"alone.yaml": HOST, "podplan.toml": 'ignore = ["SEC001"]\n'})
     assert len(jobs(where)) == 1
@@ -376,6 +417,18 @@ def test_committed_renders_are_no_second_objects(repository: Path, tmp_path: Pat
     )
     write(repository / "apps/train/rendered/resnet.yaml", render)
     assert len(jobs(handed(repository, tmp_path), PROD)) == 1
+
+
+def test_templates_of_helm_are_nobodys_profiles(repository: Path, tmp_path: Path) -> None:
+    """They are passed over, as by podplan check; to be included, they would have to be YAML."""
+    template = JOB.replace("count", "{{ .Release.Name }}").replace("replicas: 3", "{{- if .Values.x }}")
+    write(repository / "apps/train/chart/templates/job.yaml", template)
+    where = handed(repository, tmp_path)
+    assert len(jobs(where, PROD)) == 1
+    told = refusal(where, [*PROD, {"name": "manifests", "string": "include"}])
+    assert told.startswith(
+        "2: podplan: chart/templates/job.yaml:3: a template of Helm; a manifest that is to be"
+    )
 
 
 def test_only_crs_are_handed_over(repository: Path, tmp_path: Path) -> None:

@@ -65,8 +65,14 @@ def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
         for item in listed
         if _is_manifest(item) and not _is_render_of(item, rendered_here)
     ]
-    broken = [source for source in found if source.faults and not mentions_ours(source.text)]
+    broken = [source for source in found if source.faults and not is_ours(source)]
     return Application(found, [_profile(item, reader) for item in profiles], manifests, broken)
+
+
+def is_ours(source: Source) -> bool:
+    """Whether a file names profiles or CRs, and is no template of Helm: its mistakes are our concern."""
+    is_template = source.faults and is_helm_template(source.text) and not any(items(source))
+    return mentions_ours(source.text) and not is_template
 
 
 def with_profiles(folder: str, exclude: Sequence[str]) -> Iterator[str]:

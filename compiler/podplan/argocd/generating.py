@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from podplan.argocd.application import Application, left_out, read, unreadable
+from podplan.argocd.application import Application, is_ours, left_out, read, unreadable
 from podplan.argocd.choosing import Chosen, chosen
 from podplan.argocd.judging import FLAG, PARAMETER, judged
 from podplan.argocd.parameters import Given
 from podplan.check import Result
+from podplan.findings import Severity
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import Item, identity
 from podplan.requests import RequestError
+from podplan.rules import RULES
+from podplan.source import Source
 from podplan.typing import Any, NamedTuple
 
 
 class Generated(NamedTuple):
     """What is to be applied: CRs of profiles and manifests, in the order of files; and what there is to say.
 
-    ``lacking`` are the files whose profiles gave no CR, or not all: then nothing may be applied, whatever the
-    policies say.
+    ``lacking`` are the files that are broken, or whose profiles gave no CR, or not all: then nothing may be
+    applied, whatever the policies say.
     """
 
     crs: list[dict[str, Any]]
@@ -56,7 +59,8 @@ def generate(
     crs = [item for item in included if item.what == "cr"]
     by_hand = [plan for item in crs for plan in plans(item, settings, reader)]
     result = judged(application.sources, [*made, *by_hand], included, settings, reader)
-    lacking = tuple(_lacking(wanted, made))
+    broken = (source.file for source in application.sources if _is_broken(source))
+    lacking = (*broken, *_lacking(wanted, made))
     compiled = list(_compiled(made))
     if not lacking:
         _refuse_duplicates([*compiled, *(_Made(item.doc.data, item.doc.name) for item in included)])
@@ -80,6 +84,12 @@ def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
         yield from plans(one.profile.item, own, reader)
     except RequestError as error:  # about the value of a flag, which here was a parameter
         raise RequestError(str(error).replace(FLAG, PARAMETER, 1)) from None
+
+
+def _is_broken(source: Source) -> bool:
+    """Whether a file that names us has errors in its YAML: nobody can tell which profiles it would hold."""
+    faults = (RULES[fault.rule].severity for fault in source.faults)
+    return Severity.ERROR in faults and is_ours(source)
 
 
 def _lacking(wanted: Iterable[Chosen], made: Sequence[Plan]) -> Iterator[str]:
@@ -109,7 +119,7 @@ def _refuse_duplicates(made: Iterable[_Made]) -> None:
         group = str(named["apiVersion"]).rpartition("/")[0]
         if named["name"] is None:
             raise RequestError(
-                f"{one.source}: {named['kind']} has no metadata.name, and Argo CD applies nothing without one;"
+                f"{one.source}: {named['kind']} has no metadata.name, and Argo CD applies nothing without;"
                 " generateName is for kubectl create"
             )
         key = (group, *(str(named[part] or "") for part in ("kind", "namespace", "name")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from podplan.argocd.application import is_ours
 from podplan.check import Result
 from podplan.checking.files import fault_finding
 from podplan.checking.jobs import object_findings, plan_findings, set_findings
@@ -14,7 +15,7 @@ from podplan.findings import Finding
 from podplan.lint.apply import apply_to_set
 from podplan.pipeline import Plan, Settings
 from podplan.reading import Reader
-from podplan.reading.documents import Item, mentions_ours
+from podplan.reading.documents import Item
 from podplan.source import Source
 
 # What a finding about the value of a param begins with, and what it is to begin with here.
@@ -35,7 +36,7 @@ def judged(
         if source.holds_secret:
             run.secret.add(source.file)
         run.silences.open(source)
-        if mentions_ours(source.text):
+        if is_ours(source):
             faults = (fault_finding(source, fault) for fault in source.faults)
             run.findings += run.silences.graded(source.file, faults)
     for _, group in groupby(made, key=lambda plan: id(plan.item)):
