@@ -176,7 +176,7 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
         known = _known(run(own, wanted), changes) if asked_for.new else Known()
         return Earlier(crs, known, changes, any(_was_inventory(folder, change) for change in changes))
 
-    with standing_at(root, commit) as folder:
+    with standing_at(root, commit, revisions.outside(root)) as folder:
         return told(asked_for.ref, lambda: reading(folder))
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -14,6 +13,7 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, input_options, request
 from podplan.cli.output import write
 from podplan.cli.reporting import style_of
+from podplan.cli.standing import FILE_FLAGS, from_root, standing_at, standing_in, there, told
 from podplan.diff import Diff, Tree, compare, read
 from podplan.diff.model import LEVELS, Level
 from podplan.diff.trees import demand_environments
@@ -32,7 +32,6 @@ FLAGS: Mapping[str, Any] = {
     "isolated": False,
     "fail_on": None,
 }
-FILE_FLAGS = ("inventory", "config")
 
 
 class Side(NamedTuple):
@@ -123,9 +122,9 @@ def _folder(path: str, flags: Mapping[str, Any]) -> Side:
     """One of two folders, seen from where it is, so that files of one name are the same in both."""
     if not os.path.exists(path):
         raise NoSuchPath(f"{path}: no such file or folder")
-    named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags[name]}
+    named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags.get(name)}
     folder, name = (path, os.curdir) if os.path.isdir(path) else os.path.split(path)
-    with _standing_in(folder or os.curdir):
+    with standing_in(folder or os.curdir):
         return _side([name], {**flags, **named})
 
 
@@ -141,14 +140,14 @@ def _revisions(
     root = roots.pop()
     commit = revisions.base_of(root, base, head or None)
     after_commit = revisions.commit_of(root, head) if head else ""
-    with _standing_at(root, commit, () if head else revisions.outside(root)) as there:
-        before = _told(base, lambda: _side(*_there(paths, flags, root, there), some=True))
+    with standing_at(root, commit, () if head else revisions.outside(root)) as folder:
+        before = told(base, lambda: _side(*there(paths, flags, root, folder), some=True))
     if head:
-        with _standing_at(root, after_commit) as there:
-            after = _told(head, lambda: _side(*_there(paths, flags, root, there), some=True))
+        with standing_at(root, after_commit) as folder:
+            after = told(head, lambda: _side(*there(paths, flags, root, folder), some=True))
     else:
         present = revisions.present(root)
-        after = _side(paths, flags, lambda path: _from(root, path) in present, some=True)
+        after = _side(paths, flags, lambda path: from_root(root, path) in present, some=True)
     for path, was, is_now in zip(paths, before.there, after.there, strict=True):
         if not was and not is_now:
             raise NoSuchPath(f"{path}: no such file or folder, before or after")
@@ -166,70 +165,8 @@ def _side(
     """What is in ``paths``, as far as they are there; of folders the files that are to be kept."""
     asked = request(paths, **flags)
     known = tuple(os.path.lexists(path) for path in paths)
-    there = [path for path, is_there in zip(paths, known, strict=True) if is_there or not some]
-    named = {os.path.abspath(path) for path in there}
-    kept = [path for path in expand(there, asked.exclude) if os.path.abspath(path) in named or keep(path)]
+    present = [path for path, is_there in zip(paths, known, strict=True) if is_there or not some]
+    named = {os.path.abspath(path) for path in present}
+    kept = [path for path in expand(present, asked.exclude) if os.path.abspath(path) in named or keep(path)]
     settings = asked.settings._replace(environments=asked.settings.environments or "all")
     return Side(read(sources(kept), settings, Reader(exclude=asked.exclude)), asked, known)
-
-
-def _there(
-    paths: Sequence[str], flags: Mapping[str, Any], root: str, there: str
-) -> tuple[list[str], dict[str, Any]]:
-    """The same paths and files, seen from where one stands in another tree."""
-    own = [_moved(path, root, there) for path in paths]
-    named = {name: flags[name] for name in FILE_FLAGS if flags[name]}
-    for name, path in named.items():
-        moved = _moved(path, root, there)
-        inside = not _from(root, _absolute(path, root, there)).startswith("..")
-        named[name] = moved if inside and os.path.exists(moved) else _absolute(path, root, there)
-    return own, {**flags, **named}
-
-
-def _absolute(path: str, root: str, there: str) -> str:
-    """Where ``path`` is in the repository itself, for one who stands in a copy of it."""
-    return os.path.normpath(os.path.join(root, os.path.relpath(os.path.realpath("."), there), path))
-
-
-def _moved(path: str, root: str, there: str) -> str:
-    """A path of the repository as a path of a copy of it, seen from where one stands."""
-    if not os.path.isabs(path):
-        return path
-    return os.path.relpath(os.path.join(there, _from(root, path)))
-
-
-def _from(root: str, path: str) -> str:
-    """A path from the root, with the last part as it is, which may be a link."""
-    folder, name = os.path.split(path)
-    return os.path.normpath(os.path.relpath(os.path.join(os.path.realpath(folder), name), root))
-
-
-@contextmanager
-def _standing_at(root: str, commit: str, without: Collection[str] = ()) -> Iterator[str]:
-    """The files of a commit, standing as in the repository, so that paths are those that people typed."""
-    from podplan import revisions
-
-    way = os.path.relpath(os.path.realpath(os.curdir), root)
-    with revisions.tree(root, commit, without) as folder:
-        stand = folder if way.startswith("..") else os.path.join(folder, way)
-        os.makedirs(stand, exist_ok=True)
-        with _standing_in(stand):
-            yield folder
-
-
-@contextmanager
-def _standing_in(folder: str) -> Iterator[None]:
-    here = os.getcwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(here)
-
-
-def _told(name: str, reading: Callable[[], Side]) -> Side:
-    """What is read; a request that is wrong there says of which revision it speaks."""
-    try:
-        return reading()
-    except RequestError as error:
-        raise RequestError(f"at {name}: {error}") from None

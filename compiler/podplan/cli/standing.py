@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from podplan.requests import RequestError
@@ -14,20 +14,30 @@ FILE_FLAGS = ("inventory", "config", "baseline")
 
 
 @contextmanager
-def standing_at(root: str, commit: str) -> Iterator[str]:
-    """The files of a commit, standing as in the repository, so that paths are those that people typed."""
+def standing_at(root: str, commit: str, without: Collection[str] = ()) -> Iterator[str]:
+    """The files of a commit, standing as in the repository, so that paths are those that people typed.
+
+    ``without`` are paths from the root that are left out.
+    """
     from podplan import revisions
 
-    here = os.getcwd()
-    way = os.path.relpath(os.path.realpath(here), root)
-    with revisions.tree(root, commit) as folder:
+    way = os.path.relpath(os.path.realpath(os.curdir), root)
+    with revisions.tree(root, commit, without) as folder:
         stand = folder if way.startswith("..") else os.path.join(folder, way)
         os.makedirs(stand, exist_ok=True)
-        os.chdir(stand)
-        try:
+        with standing_in(stand):
             yield folder
-        finally:
-            os.chdir(here)
+
+
+@contextmanager
+def standing_in(folder: str) -> Iterator[None]:
+    """While this lasts, the current folder is ``folder``."""
+    here = os.getcwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(here)
 
 
 def there(
