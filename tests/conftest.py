@@ -16,6 +16,10 @@ settings.load_profile("same")
 os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; tests/test_cache.py has a cache
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="faults at every step, and many rounds of each")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder with one job that is as it should be."""

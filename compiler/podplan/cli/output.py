@@ -19,7 +19,10 @@ def write(text: str) -> None:
     if sys.stdout is None:
         raise RequestError("cannot write to standard output: it is closed")
     try:
-        sys.stdout.buffer.write(_encoded(text))
+        # Without a buffer, as PYTHONUNBUFFERED asks for, a full disk takes a part and says nothing of it.
+        rest = memoryview(_encoded(text))
+        while rest:
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise

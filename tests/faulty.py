@@ -1,0 +1,249 @@
+"""Runs of podplan in which something goes wrong at a chosen step: orders in, ends out.
+
+A step is whatever the run does to a path below its folder: opening, creating, renaming, removing, listing.
+The interpreter tells of each beforehand (https://docs.python.org/3/library/audit_events.html), and what is to
+happen happens right there: a signal, an error of the system, another process that gets in between. Each run
+is a fork of this process, which has imported podplan already.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+STEPS = {"open", "os.rename", "os.remove", "os.chmod", "os.mkdir", "os.scandir", "os.listdir"}
+PATIENCE = 5  # seconds that a run may take
+SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
+ERRORS = {"full": errno.ENOSPC, "denied": errno.EACCES, "broken": errno.EIO, "read-only": errno.EROFS}
+OTHERS = ("vanishes", "changes", "fifo", "folder", "link")
+CHANGED = "# changed meanwhile\n"
+FAULTS = (*SIGNALS, *ERRORS, *OTHERS)
+
+
+class End(NamedTuple):
+    """How a run ended: its exit code, below 0 for a signal as in subprocess; what it said; its steps."""
+
+    code: int
+    out: str
+    err: str
+    steps: int
+
+
+class Faulty:
+    """The process that makes the runs. Use as ``with faulty() as runs: runs.run(...)``."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def run(self, folder: Path, arguments: Sequence[str], fault: str = "", step: int = -1) -> End:
+        """``podplan arguments`` in a folder; at the step with this number, from 0, ``fault`` happens."""
+        stdin, stdout = self._streams()
+        print(json.dumps([str(folder), list(arguments), fault, step]), file=stdin, flush=True)
+        answer = stdout.readline()
+        assert answer, "the process that makes the runs is gone"
+        return End(*json.loads(answer))
+
+    def _streams(self) -> tuple[IO[str], IO[str]]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        return self._process.stdin, self._process.stdout
+
+
+@contextmanager
+def faulty() -> Any:
+    """A process that makes runs, until it is left."""
+    root = Path(__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *filter(None, sys.path)])}
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.faulty"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        cwd=root,
+    ) as process:
+        try:
+            yield Faulty(process)
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    """Reads orders and answers, a line of JSON each, until there are no more."""
+    _warm()
+    for line in sys.stdin:
+        folder, arguments, fault, step = json.loads(line)
+        print(json.dumps(_end(folder, arguments, fault, step)), flush=True)
+
+
+def _warm() -> None:
+    """Import what runs will need, and read the policies and schemas once: a fork is then quick."""
+    from contextlib import redirect_stderr, redirect_stdout
+    from importlib import import_module
+    from io import BytesIO, TextIOWrapper
+    from tempfile import TemporaryDirectory
+
+    from podplan.cli import COMMANDS
+    from podplan.cli import main as podplan
+    from tests.command import BAD_JOB, ENVIRONMENTS
+
+    for module in COMMANDS.values():
+        import_module(f"podplan.cli.{module}")
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "job.yaml").write_text(BAD_JOB)
+        (Path(folder) / "profile.yaml").write_text(ENVIRONMENTS)
+        for options in ((), ("--format", "json"), ("--diff",)):
+            sys.argv = ["podplan", "check", folder, *options]
+            with suppress(SystemExit), redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(None):
+                podplan()
+
+
+def _end(folder: str, arguments: list[str], fault: str, step: int) -> End:
+    """Fork, run, wait."""
+    pipes = [os.pipe() for _ in range(3)]
+    child = os.fork()
+    if child == 0:
+        try:
+            for (ours, theirs), descriptor in zip(pipes[:2], (1, 2), strict=True):
+                os.dup2(theirs, descriptor)
+                os.close(ours)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            os.chdir(folder)
+            _run(arguments, fault, step, pipes[2][1])
+        finally:
+            os._exit(99)
+    for _, theirs in pipes:
+        os.close(theirs)
+    return End(*_waited(child, [ours for ours, _ in pipes]))
+
+
+def _waited(child: int, ours: list[int]) -> tuple[int, str, str, int]:
+    """The end of a child; one that does not end is killed, and its code is that of no process."""
+    texts = ["", "", ""]
+    import selectors
+
+    selector = selectors.DefaultSelector()
+    for number, one in enumerate(ours):
+        selector.register(one, selectors.EVENT_READ, number)
+    deadline, late = time.monotonic() + PATIENCE, False
+    while selector.get_map():
+        ready = selector.select(max(deadline - time.monotonic(), 0))
+        if not ready and not late:
+            late = True
+            os.kill(child, signal.SIGKILL)
+            deadline += PATIENCE
+        for key, _ in ready:
+            piece = os.read(key.fd, 65536)
+            texts[key.data] += piece.decode(errors="replace")
+            if not piece:
+                selector.unregister(key.fd)
+                os.close(key.fd)
+    _, status = os.waitpid(child, 0)
+    code = 999 if late else os.waitstatus_to_exitcode(status)
+    return code, texts[0], texts[1], len(texts[2])
+
+
+def _run(arguments: list[str], fault: str, step: int, counted: int) -> None:
+    """In the child: podplan, with what goes wrong."""
+    from podplan.cli import main as podplan
+
+    sys.argv = ["podplan", *arguments]
+    # The stream of before the fork may hold what the parent has not written yet.
+    sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
+    for number in SIGNALS.values():
+        if number != signal.SIGKILL:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    _watch(os.getcwd(), fault, step, counted)
+    code = 98
+    try:
+        podplan()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    # What the interpreter does at its end.
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(code)
+
+
+def _watch(folder: str, fault: str, step: int, counted: int) -> None:
+    steps = 0
+    inside = False
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        nonlocal steps, inside
+        if inside or event not in STEPS or not args or not _is_below(args[0], folder):
+            return
+        inside = True
+        try:
+            os.write(counted, b".")
+            steps += 1
+            if steps - 1 == step:
+                _happens(fault, os.fspath(args[0]))
+        finally:
+            inside = False
+
+    sys.addaudithook(hook)
+
+
+def _is_below(path: object, folder: str) -> bool:
+    if not isinstance(path, str | bytes | os.PathLike):
+        return False
+    return os.fsdecode(os.path.join(os.fsencode(folder), os.fsencode(path))).startswith(folder)
+
+
+def _happens(fault: str, path: str) -> None:
+    if fault in SIGNALS:
+        os.kill(os.getpid(), SIGNALS[fault])
+        return
+    if fault in ERRORS:
+        raise OSError(ERRORS[fault], os.strerror(ERRORS[fault]), path)
+    with suppress(OSError):
+        MEDDLING[fault](path)
+
+
+def _gone(path: str) -> None:
+    import shutil
+
+    shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+
+
+def _changed(path: str) -> None:
+    if os.path.isfile(path):
+        with open(path, "a", encoding="utf-8") as stream:
+            stream.write(CHANGED)
+
+
+def _replaced(make: Callable[[str], object]) -> Callable[[str], None]:
+    def act(path: str) -> None:
+        if os.path.isfile(path):
+            os.remove(path)
+            make(path)
+
+    return act
+
+
+MEDDLING: Mapping[str, Callable[[str], None]] = {
+    "vanishes": _gone,
+    "changes": _changed,
+    "fifo": _replaced(os.mkfifo),
+    "folder": _replaced(os.mkdir),
+    "link": _replaced(lambda path: os.symlink("/etc/hostname", path)),
+}
+
+
+if __name__ == "__main__":
+    main()

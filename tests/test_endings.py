@@ -1,0 +1,243 @@
+"""How runs end when the world around them does not hold: streams, signals, disks, locales, other runs."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.command import BAD_JOB, JOB, PROFILE, Run, podplan
+
+UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
+UNPINNED = JOB.replace("busybox:1.36", "busybox:latest")
+PODPLAN = (sys.executable, "-m", "podplan")
+MANY = 400  # jobs: a report of them is more than a pipe holds
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file whose report is long."""
+    folder = tmp_path_factory.mktemp("many")
+    jobs = [BAD_JOB.replace("name: count", f"name: count-{number}") for number in range(MANY)]
+    (folder / "jobs.yaml").write_text("---\n".join(jobs))
+    (folder / "bad.yaml").write_text(BAD_JOB)
+    return folder
+
+
+def in_shell(line: str, cwd: Path) -> Run:
+    """A line of bash in which $PODPLAN is podplan; the exit code is that of the first of a pipe."""
+    command = f'podplan() {{ {PODPLAN[0]} -m podplan "$@"; }}\n{line}\nexit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", command], cwd=cwd, capture_output=True, timeout=120, check=False)
+    run = Run(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+    for sign in ("Traceback", "Exception ignored", "internal error"):
+        assert sign not in run.out + run.err, run.err
+    return run
+
+
+# --- streams
+
+
+# Images of containers set PYTHONUNBUFFERED; a stream then takes as much as it can and says how much.
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_is_no_verdict(many: Path, unbuffered: str) -> None:
+    run = in_shell(f"PYTHONUNBUFFERED={unbuffered} podplan check jobs.yaml | head -c 1", many)
+    assert (run.code, len(run.out), run.err) == (128 + signal.SIGPIPE, 1, "")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_report_that_the_disk_takes_only_in_part(many: Path, unbuffered: str) -> None:
+    line = f"(ulimit -f 8; PYTHONUNBUFFERED={unbuffered} podplan check jobs.yaml >part.txt)"
+    run = in_shell(line, many)
+    assert (run.code, run.err) == (2, "podplan: cannot write to standard output: file too large\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("podplan check bad.yaml 2>/dev/full >/dev/null", 1),
+        ("podplan check bad.yaml 2>&- >/dev/null", 1),
+        ("podplan check nowhere 2>/dev/full", 3),
+        ("podplan check nowhere 2>&-", 3),
+        ("podplan check --no-such-option 2>/dev/full", 2),
+        ("podplan check bad.yaml >&-", 2),
+        ("podplan check bad.yaml >&- 2>&-", 2),
+        ("podplan check bad.yaml >/dev/full", 2),
+        ("podplan check bad.yaml >/dev/full 2>/dev/full", 2),
+        ("podplan check - <&-", 2),
+        ("podplan lsp <&-", 2),
+        ("podplan fmt --check bad.yaml 2>/dev/full", 2),
+    ],
+)
+def test_streams_that_are_closed_or_full(many: Path, line: str, code: int) -> None:
+    assert in_shell(line, many).code == code
+
+
+# --- signals
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_in_the_middle_of_a_run(many: Path, number: signal.Signals) -> None:
+    """A run of seconds ends soon after it is told so, says nothing, and writes nothing."""
+    (many / "slow.yaml").write_text((many / "jobs.yaml").read_text() * 4)
+    text = (many / "slow.yaml").read_bytes()
+    command = [*PODPLAN, "check", "--fix", "slow.yaml"]
+    with subprocess.Popen(command, cwd=many, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        _wait_for_the_handlers(process)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode in (128 + number, -number)
+    assert (out, err.strip()) == (b"", b"")
+    assert (many / "slow.yaml").read_bytes() == text
+    assert [path.name for path in many.iterdir() if path.name.startswith(".podplan")] == []
+
+
+def _wait_for_the_handlers(process: subprocess.Popen[bytes]) -> None:
+    """Until the process heeds SIGTERM: the kernel says so (proc(5), SigCgt)."""
+    wanted = 1 << (signal.SIGTERM - 1)
+    for _ in range(1000):
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+        if int(caught.split()[1], 16) & wanted:
+            time.sleep(0.3)
+            return
+        time.sleep(0.01)
+    raise AssertionError("no handler was set")
+
+
+def test_what_is_ignored_stays_so(many: Path) -> None:
+    """As under nohup."""
+    run = in_shell("trap '' HUP; (sleep 0.2; kill -HUP $$) & podplan check jobs.yaml --format concise", many)
+    assert run.code == 1
+    assert run.out.count("SCHEMA") >= MANY
+
+
+# --- disks and rights
+
+
+def limited(arguments: Sequence[str], cwd: Path, prepare: Callable[[], None]) -> Run:
+    """podplan in a process that is ``prepare``\\ d."""
+    done = subprocess.run(
+        [*PODPLAN, *arguments], cwd=cwd, capture_output=True, preexec_fn=prepare, timeout=60, check=False
+    )
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+WRITING = {
+    "fmt": ("fmt", "."),
+    "fix": ("check", "--fix", "bad.yaml"),
+    "render": ("render", "profile.yaml", "-o", "out"),
+    "baseline": ("baseline", "create", "bad.yaml"),
+    "report": ("check", "bad.yaml", "--output", "json=report.json"),
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for name, text in (("ugly", UGLY), ("bad", BAD_JOB), ("profile", PROFILE)):
+        (tmp_path / f"{name}.yaml").write_text(text)
+    (tmp_path / "report.json").write_text("{}\n")
+    return tmp_path
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_disk_that_is_full(tree: Path, name: str) -> None:
+    """A file may grow to 16 bytes, and no more (setrlimit(2), RLIMIT_FSIZE)."""
+    before = contents(tree)
+    run = limited(WRITING[name], tree, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16)))
+    assert (run.code, contents(tree)) == (2, before), run.err
+    assert run.err.count("\n") == 1
+    assert "file too large" in run.err
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_tree_that_is_read_only(tree: Path, name: str) -> None:
+    before = contents(tree)
+    tree.chmod(0o555)
+    try:
+        run = limited(WRITING[name], tree, _without_rights)
+    finally:
+        tree.chmod(0o755)
+    assert (run.code, contents(tree)) == (2, before), run.err
+    assert run.err.startswith("podplan: cannot write ")
+    assert "permission denied" in run.err
+
+
+def _without_rights() -> None:
+    """Root may write anywhere, but not without CAP_DAC_OVERRIDE (prctl(2), PR_CAPBSET_DROP)."""
+    ctypes.CDLL(None).prctl(24, 1)
+
+
+# --- locales and names
+
+
+@pytest.mark.parametrize("locale", ["C", "xx_XX.ISO-8859-1"])
+def test_odd_names_in_any_locale(tmp_path: Path, locale: str) -> None:
+    """Reports are UTF-8 whatever the names are, and the same in every locale."""
+    (tmp_path / ".git").mkdir()
+    for name, text in ((b"a\xff.yaml", BAD_JOB), (b"b\nc.yaml", UGLY), ("é 日本.yaml".encode(), PROFILE)):
+        (tmp_path / os.fsdecode(name)).write_text(text)
+    environment = {"LC_ALL": locale, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    commands = (
+        ("check", ".", "--format", "sarif", "--output", "json=r.json"),
+        ("fmt", "--diff", "."),
+        ("baseline", "create", "."),
+        ("check", ".", "--baseline", "podplan-baseline.json", "--format", "junit"),
+        ("render", ".", "-o", "out"),
+    )
+    ends = [podplan(*arguments, cwd=tmp_path, env=environment) for arguments in commands]
+    assert [end.code for end in ends] == [1, 1, 0, 0, 0]
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["findings"]
+
+
+# --- other runs, and the clock
+
+
+def test_two_runs_at_once(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Both mend the same files: each file is mended, and a run that came late says so."""
+    rounds = 25 if pytestconfig.getoption("thorough") else 1
+    for number in range(rounds):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        for one in range(6):
+            (folder / f"{one}.yaml").write_text(BAD_JOB.replace("name: count", f"name: count-{one}"))
+        command = [*PODPLAN, "check", "--fix", "."]
+        both = [
+            subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            for _ in range(2)
+        ]
+        said = [process.communicate(timeout=60) for process in both]
+        for process, (_, err) in zip(both, said, strict=True):
+            assert process.returncode == 0 or (process.returncode == 2 and b"has changed" in err), err
+        assert {process.returncode for process in both} != {2}
+        for one in range(6):
+            text = JOB.replace("name: count", f"name: count-{one}")
+            assert (folder / f"{one}.yaml").read_text() == text
+        assert len(list(folder.iterdir())) == 6
+
+
+def test_the_clock_is_only_the_day_of_suppressions(tmp_path: Path) -> None:
+    """Whatever day it is: the same findings, but for suppressions that end."""
+    (tmp_path / "bad.yaml").write_text(BAD_JOB)
+    (tmp_path / "until.yaml").write_text(f"# podplan: ignore[IMG002] until=2026-06-01 -- later\n{UNPINNED}")
+
+    def said(day: str) -> list[tuple[str, str]]:
+        run = podplan("check", ".", "--today", day, "--format", "json", cwd=tmp_path)
+        found = json.loads(run.out)["findings"]
+        return [(one["file"], one["rule"]) for one in found if not one["suppressed"]]
+
+    early, on_the_day, late = map(said, ("0001-01-01", "2026-06-01", "9999-12-31"))
+    assert early == on_the_day
+    assert set(late) - set(early) == {("until.yaml", "IMG002"), ("until.yaml", "LINT004")}
