@@ -14,6 +14,8 @@ from podplan.cli.check import command
 from podplan.cli.checking import NO_FLAGS
 from tests.command import podplan
 
+CHANGES = {"affected_by": False, "changed_since": "", "new_since": "", "base": ""}
+
 
 def test_no_flag_means_what_it_means_to_click() -> None:
     read = command.make_context("check", ["job.yaml"]).params
@@ -31,6 +33,9 @@ def test_no_flag_means_what_it_means_to_click() -> None:
         "unsafe_fixes": False,
         "fix_only": False,
         "diff": False,
+        "no_cache": False,
+        "cache_dir": "",
+        **CHANGES,
     }
 
 

@@ -8,13 +8,13 @@ import click
 
 from podplan.check import Result
 from podplan.cli.changed import asked, change_options, check_change
-from podplan.cli.checking import checking, demand_all, exit_code, run
+from podplan.cli.checking import check_and_report, checking, report
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.fixing import fix_options, make_fixes, show_fixes
 from podplan.cli.options import Request, default_paths, input_options, lowering_options
 from podplan.cli.output import write
-from podplan.cli.reporting import Reports, report_options, reports, write_reports
+from podplan.cli.reporting import Reports, report_options, reports
 from podplan.cli.settings import shown
 from podplan.cli.terms import rule_options
 from podplan.requests import RequestError
@@ -34,6 +34,8 @@ from podplan.typing import Any
 @report_options
 @fix_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--no-cache", is_flag=True, help="Look at all anew, and keep nothing.")
+@click.option("--cache-dir", metavar="DIR", default="", help="Where what was found is kept.")
 def command(
     paths: Sequence[str],
     format_: str,
@@ -50,6 +52,8 @@ def command(
     changed_since: str,
     new_since: str,
     base: str,
+    no_cache: bool,
+    cache_dir: str,
     **flags: Any,
 ) -> int:
     """Check profiles, CRs and what they lower to, and report at the line that somebody wrote.
@@ -64,24 +68,21 @@ def command(
     if change is not None and not show_settings:
         result, wanted = check_change(paths, change, flags)
         return _reported(result, wanted, into, exit_zero)
-    wanted = checking(default_paths(paths), **flags)
+    paths = default_paths(paths)
+    if not (show_settings or diff or fix or fix_only):
+        code = check_and_report(paths, flags, into, None if no_cache else cache_dir)
+        return CLEAN if exit_zero and code == FINDINGS else code
+    wanted = checking(paths, **flags)
     if show_settings:
         write(shown(wanted.origins))
         return CLEAN
     if diff:
-        return show_fixes(default_paths(paths), wanted, unsafe_fixes, into.style)
-    if fix or fix_only:
-        result = make_fixes(default_paths(paths), wanted, unsafe_fixes)
-        if fix_only:
-            return CLEAN
-    else:
-        result = run(default_paths(paths), wanted, flags["stdin_filename"])
-    return _reported(result, wanted, into, exit_zero)
+        return show_fixes(paths, wanted, unsafe_fixes, into.style)
+    result = make_fixes(paths, wanted, unsafe_fixes)
+    return CLEAN if fix_only else _reported(result, wanted, into, exit_zero)
 
 
 def _reported(result: Result, wanted: Request, into: Reports, exit_zero: bool) -> int:
     """The exit code, once all is printed."""
-    write_reports(result, into)
-    demand_all(result)
-    code = exit_code(result, wanted.fail_on)
+    code = report(result, wanted, into)
     return CLEAN if exit_zero and code == FINDINGS else code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 
@@ -9,10 +10,11 @@ from podplan.check import Result, check, check_sources
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL
 from podplan.cli.options import Request, request
 from podplan.cli.progress import shown
-from podplan.cli.reporting import reports, write_reports
+from podplan.cli.reporting import Reports, reports, texts, write_reports, write_texts
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded
 from podplan.reading import Reader, standard_input
+from podplan.reading.traces import traced
 from podplan.rules import LIMIT
 from podplan.typing import TYPE_CHECKING, Any
 
@@ -44,11 +46,54 @@ NO_FLAGS: Mapping[str, Any] = {
 }
 
 
+# A run that reads fewer files is done again sooner than what it said is looked up.
+FEWEST_FILES = 10
+# Findings that say how this run went, and maybe not another one.
+_OF_THE_RUN = (LIMIT, "POLICY001")
+
+
 def check_paths(paths: Sequence[str]) -> int:
     """`podplan check PATH…` without a flag; the exit code."""
-    wanted = checking(paths, **NO_FLAGS)
-    result = run(paths, wanted)
-    write_reports(result, reports("full", (), False, "auto"))
+    return check_and_report(paths, NO_FLAGS, reports("full", (), False, "auto"), "")
+
+
+def check_and_report(
+    paths: Sequence[str], flags: Mapping[str, Any], into: Reports, cached: str | None
+) -> int:
+    """Check, and print what there is to say; the exit code.
+
+    ``cached`` is the folder of the cache: "" is the usual one, None is for no cache.
+    """
+    if cached is not None and (len(paths) >= FEWEST_FILES or any(map(os.path.isdir, paths))):
+        from podplan.cli.cache import folder
+
+        if place := folder(cached, paths):
+            return _check_with(place, paths, flags, into)
+    wanted = checking(paths, **flags)
+    return report(run(paths, wanted, flags["stdin_filename"]), wanted, into)
+
+
+def _check_with(folder: str, paths: Sequence[str], flags: Mapping[str, Any], into: Reports) -> int:
+    """The same with a cache: what was said before is said again, if all it rests on is as it was."""
+    from podplan.cli import cache
+
+    key = cache.key(paths, flags, (into.format, [name for name, _ in into.files], into.style))
+    said = cache.find(folder, key, len(into.files) + 1)
+    if said is None:
+        with traced() as trace:
+            wanted = checking(paths, **flags)
+            result = run(paths, wanted)
+        if result.given_up or any(found.rule in _OF_THE_RUN for found in result.findings):
+            return report(result, wanted, into)
+        said = cache.Said(exit_code(result, wanted.fail_on), texts(result, into))
+        cache.keep(folder, key, said, trace)
+    write_texts(said.texts, into)
+    return said.code
+
+
+def report(result: Result, wanted: Request, into: Reports) -> int:
+    """Print the result; the exit code. Raises BoundExceeded where it is not that of all files."""
+    write_reports(result, into)
     demand_all(result)
     return exit_code(result, wanted.fail_on)
 

@@ -68,10 +68,21 @@ def reports(format_: str, outputs: Sequence[str], statistics: bool, color: str) 
 
 
 def write_reports(result: Result, wanted: Reports) -> None:
+    """Print the result and write it to the files. Raises RequestError where a file cannot be written."""
+    write_texts(texts(result, wanted), wanted)
+
+
+def texts(result: Result, wanted: Reports) -> tuple[str, ...]:
+    """The text for each file, and last what is printed."""
+    to_files = (rendered(result, format_) for format_, _ in wanted.files)
+    return (*to_files, rendered(result, wanted.format, wanted.style))
+
+
+def write_texts(said: tuple[str, ...], wanted: Reports) -> None:
     """First the files, then what is printed. Raises RequestError where a file cannot be written."""
-    for format_, path in wanted.files:
-        replace_file(path, rendered(result, format_))
-    write(rendered(result, wanted.format, wanted.style))
+    for (_, path), text in zip(wanted.files, said[:-1], strict=True):
+        replace_file(path, text)
+    write(said[-1])
 
 
 def rendered(result: Result, format_: str, style: Style = PLAIN) -> str:

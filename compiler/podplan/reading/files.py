@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatch
 
 from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded, beyond
+from podplan.reading.traces import note_file, note_folder, note_unknown
 from podplan.typing import BinaryIO
 
 SUFFIXES = (".yaml", ".yml")
@@ -90,6 +91,7 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
 def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
     with os.scandir(folder) as scan:
         entries = sorted(scan, key=lambda entry: entry.name)
+    note_folder(folder, entries)
     for entry in entries:
         path = entry.name if folder == "." else os.path.join(folder, entry.name)
         if any(fnmatch(path, pattern) or fnmatch(entry.name, pattern) for pattern in exclude):
@@ -124,6 +126,16 @@ def read_inside(root: str, path: str) -> bytes:
 
     Raises OutsideRoot, BoundExceeded, and OSError where the file cannot be read.
     """
+    try:
+        content = _content(root, path)
+    except (OutsideRoot, BoundExceeded, OSError) as error:
+        note_file(root, path, error)
+        raise
+    note_file(root, path, content)
+    return content
+
+
+def _content(root: str, path: str) -> bytes:
     with _opened(root, path) as stream:
         size = os.fstat(stream.fileno()).st_size
         if size > MAX_FILE_BYTES:
@@ -137,6 +149,7 @@ def mentions(root: str, path: str, words: Sequence[bytes]) -> bool:
 
     Raises as ``read_inside`` does, except for BoundExceeded.
     """
+    note_unknown()
     kept = max(map(len, words))  # of one piece, for a word that ends in the next one
     with _opened(root, path) as stream:
         if os.fstat(stream.fileno()).st_size > MAX_SEARCHED_BYTES:

@@ -1,0 +1,119 @@
+"""What a run asked of the files, and whether they still answer the same: then the run would say the same.
+
+A trace has a digest of every file that was read, of every folder that was listed, and the root that was found
+above them. What cannot be told so briefly makes it useless, and nothing is kept of the run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from podplan.typing import Any
+
+Told = dict[str, Any]  # a trace as JSON has it
+
+_open: list[Trace] = []
+
+
+class Trace:
+    """The answers by what was asked: (root, file), and folder; ``useless`` where some are not in it."""
+
+    def __init__(self) -> None:
+        self.files: dict[tuple[str, str], str] = {}
+        self.folders: dict[str, str] = {}
+        self.useless = False
+
+    def told(self) -> Told:
+        """The trace as plain data, with the roots as they are now."""
+        return {
+            "files": [[root, path, digest] for (root, path), digest in self.files.items()],
+            "folders": list(map(list, self.folders.items())),
+            "roots": _roots(path for _, path in self.files),
+        }
+
+
+@contextmanager
+def traced() -> Iterator[Trace]:
+    """Traces what is read while this lasts."""
+    trace = Trace()
+    _open.append(trace)
+    try:
+        yield trace
+    finally:
+        _open.remove(trace)
+
+
+def note_file(root: str, path: str, content: bytes | Exception) -> None:
+    """A file below a root was read, or could not be."""
+    for trace in _open:
+        digest = _digest(content)
+        trace.useless |= trace.files.setdefault((root, path), digest) != digest  # it changed meanwhile
+
+
+def note_folder(folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
+    """A folder was listed."""
+    for trace in _open:
+        digest = _listed(entries)
+        trace.useless |= trace.folders.setdefault(folder, digest) != digest
+
+
+def note_unknown() -> None:
+    """Something was asked that a trace cannot tell."""
+    for trace in _open:
+        trace.useless = True
+
+
+def still_true(told: Told) -> bool:
+    """Whether the files, asked again, answer as in a trace."""
+    return (
+        all(_folder(folder) == digest for folder, digest in told["folders"])
+        and all(_file(root, path) == digest for root, path, digest in told["files"])
+        and _roots(path for _, path, _ in told["files"]) == told["roots"]
+    )
+
+
+def _file(root: str, path: str) -> str:
+    from podplan.limits import BoundExceeded
+    from podplan.reading.files import OutsideRoot, read_inside
+
+    try:
+        return _digest(read_inside(root, path))
+    except (OutsideRoot, BoundExceeded, OSError) as error:
+        return _digest(error)
+
+
+def _folder(folder: str) -> str:
+    try:
+        with os.scandir(folder) as entries:
+            return _listed(entries)
+    except OSError:
+        return ""
+
+
+def _roots(paths: Iterable[str]) -> list[list[Any]]:
+    """For each folder with files: its real path, its root, and whether that is a repository."""
+    from podplan.reading.files import in_repository, root_of
+
+    folders = sorted({os.path.dirname(path) or os.curdir for path in paths})
+    return [[folder, os.path.realpath(folder), root_of(folder), in_repository(folder)] for folder in folders]
+
+
+def _listed(entries: Iterable[os.DirEntry[str]]) -> str:
+    told = sorted((entry.name, _kind(entry)) for entry in entries)
+    return _digest("\0".join(f"{name}/{kind}" for name, kind in told).encode(errors="surrogateescape"))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return f"link to {os.readlink(entry.path)}"
+    return "folder" if entry.is_dir() else "file"
+
+
+def _digest(content: bytes | Exception) -> str:
+    from hashlib import blake2b
+
+    if isinstance(content, Exception):
+        return type(content).__name__
+    return blake2b(content, digest_size=16).hexdigest()
