@@ -39,22 +39,17 @@ def test_the_outputs_are_those_of_the_action() -> None:
     assert sorted(told) == sorted(ACTION["outputs"])
 
 
-@pytest.mark.parametrize("number", range(1 + len(STEPS)))
-def test_what_is_to_be_copied_is_what_github_takes(tmp_path: Path, number: int) -> None:
-    if number == 0:
-        text = WORKFLOW
-    else:
-        head, _, _ = WORKFLOW.partition("    steps:\n")
-        text = f"{head}    steps:\n{indent(STEPS[number - 1], '      ')}"
-    workflow = tmp_path / "podplan.yml"
-    workflow.write_text(text)
-    done = schema("vendor.github-workflows", workflow)
-    assert done.returncode == 0, done.stdout
-    done = zizmor(workflow)
-    assert done.returncode == 0, done.stdout
-    for step in yaml.safe_load(text)["jobs"]["check"]["steps"]:
-        if step["uses"].startswith("example/podplan@"):
-            assert set(step["with"]) <= set(ACTION["inputs"])
+def test_what_is_to_be_copied_is_what_github_takes(tmp_path: Path) -> None:
+    head = WORKFLOW.partition("    steps:\n")[0]
+    texts = [WORKFLOW, *(f"{head}    steps:\n{indent(text, '      ')}" for text in STEPS)]
+    files = [tmp_path / f"{number}.yml" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(text)
+        for step in yaml.safe_load(text)["jobs"]["check"]["steps"]:
+            if step["uses"].startswith("example/podplan@"):
+                assert set(step["with"]) <= set(ACTION["inputs"])
+    for done in (schema("vendor.github-workflows", *files), zizmor(*files)):
+        assert done.returncode == 0, done.stdout
 
 
 def test_the_page_pins_what_the_examples_pin() -> None:
