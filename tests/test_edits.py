@@ -192,6 +192,8 @@ def test_texts(text: str, path: Path, op: str, value: Any, expected: str) -> Non
         ("a: 1\n", ("a",), "remove"),
         ("spec:\n  environments:\n    a: &x\n      b: 1\n", ("spec", "environments", "a", "b"), "remove"),
         ("a: 1\nb: 2\n", ("a",), "rename"),
+        ("? a\n: 1\n", ("b",), "set"),
+        ("a: |\n  x", ("b",), "set"),
         ('a: "x"\n', ("a",), "quote"),
         ("a: |\n  x\n", ("a",), "quote"),
     ],

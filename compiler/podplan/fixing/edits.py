@@ -108,7 +108,11 @@ def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
     if document.text[span.start : span.start + 1] == "{":
         return _cut(document, last.end, last.end, f", {entry}")
     first = min((document.span((*parent, name), on_key=True) for name in own), key=lambda place: place.start)
+    if "?" in document.text[document.text.rfind("\n", 0, first.start) + 1 : first.start]:
+        raise Refused('its keys stand behind a "?"')
     end = _line_end(document.text, last.end)
+    if end == len(document.text) and document.text[last.start : last.start + 1] in ("|", ">"):
+        raise Refused("a line break at the end of the file would become part of the value above it")
     return _cut(document, end, end, f"{_line_break(document.text)}{' ' * (first.column - 1)}{entry}")
 
 
