@@ -33,6 +33,7 @@ COMMANDS = {
     "test": "testing",
     "schema": "schema",
     "cmp": "cmp",
+    "clean": "clean",
     "init": "init",
     "completion": "completion",
     "lsp": "lsp",
