@@ -42,18 +42,18 @@ def tool_of(job: Job) -> str:
 
 def hooks(data: Mapping[str, Any]) -> list[str]:
     """The phases that an object is a hook of, in Argo CD."""
-    return [phase for phase in _listed(annotations_of(data).get(HOOK, "")) if phase != "Skip"]
+    return [phase for phase in listed(annotations_of(data).get(HOOK, "")) if phase != "Skip"]
 
 
 def sync_options(data: Mapping[str, Any]) -> dict[str, str]:
     """The sync options of Argo CD that an object has, by name."""
-    pairs = (option.partition("=") for option in _listed(annotations_of(data).get(ARGOCD_SYNC_OPTIONS, "")))
+    pairs = (option.partition("=") for option in listed(annotations_of(data).get(ARGOCD_SYNC_OPTIONS, "")))
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def delete_policies(data: Mapping[str, Any]) -> list[str]:
     """When Argo CD deletes a hook; without a policy, before it makes it again."""
-    return _listed(annotations_of(data).get(DELETE_POLICY, "")) or ["BeforeHookCreation"]
+    return listed(annotations_of(data).get(DELETE_POLICY, "")) or ["BeforeHookCreation"]
 
 
 def wave_of(data: Mapping[str, Any]) -> int:
@@ -69,5 +69,6 @@ def whole_number(written: str) -> int | None:
     return -int(digits) if written[0] == "-" else int(digits)
 
 
-def _listed(written: str) -> list[str]:
+def listed(written: str) -> list[str]:
+    """What an annotation lists, parted by commas."""
     return [one.strip() for one in written.split(",") if one.strip()]

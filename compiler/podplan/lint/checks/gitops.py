@@ -18,6 +18,7 @@ from podplan.lint.checks._gitops import (
     at,
     delete_policies,
     hooks,
+    listed,
     sync_options,
     tool_of,
     whole_number,
@@ -91,12 +92,11 @@ def unprotected_from_prune(subject: Subject, _params: Mapping[str, Any]) -> Iter
     """A job that the tool of the configuration may prune. Values: ``job``, ``tool``, ``key``, ``value``."""
     tool, data = subject.job.gitops, subject.data
     if tool == "argocd":
-        options = annotations_of(data).get(ARGOCD_SYNC_OPTIONS, "")
         if hooks(data) or sync_options(data).get("Prune") in KEPT:
             return
         key, value = ARGOCD_SYNC_OPTIONS, ARGOCD_PRUNE.value
-        others = ",".join(f"{name}={one}" for name, one in sync_options(data).items() if name != "Prune")
-        whole = f"{others},{value}" if options and others else value
+        options = listed(annotations_of(data).get(ARGOCD_SYNC_OPTIONS, ""))
+        whole = ",".join((*(one for one in options if one.partition("=")[0].strip() != "Prune"), value))
     elif tool == "flux":
         if annotations_of(data).get(PRUNE, "").lower() == "disabled":
             return
@@ -105,7 +105,14 @@ def unprotected_from_prune(subject: Subject, _params: Mapping[str, Any]) -> Iter
     else:
         return
     values = {"job": called(subject.job), "tool": NAMES[tool], "key": key, "value": value}
-    yield Hit(written(data, *at(key)), values, change=("set", at(key), whole))
+    yield Hit(written(data, *at(key)), values, change=_annotating(data, key, whole))
+
+
+def _annotating(data: Mapping[str, Any], key: str, value: str) -> tuple[str, Path, Any]:
+    """The change that gives an object an annotation, the first one too."""
+    if mapping(mapping(data, "metadata"), "annotations"):
+        return "set", at(key), value
+    return "set", ("metadata", "annotations"), {key: value}
 
 
 def substituted(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -119,7 +126,7 @@ def substituted(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
         more = f" and in {len(found) - 1} more places" if len(found) > 2 else " and in another place"
         related: list[tuple[Doc, Path, str]] = [(subject.doc, other, "here too") for other, _ in found[1:4]]
         values = {"text": shown, "more": more if len(found) > 1 else ""}
-        change = ("set", at(SUBSTITUTE), "disabled")
+        change = _annotating(data, SUBSTITUTE, "disabled")
         yield Hit(path, values, related=related, change=change)
 
 
