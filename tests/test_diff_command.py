@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from podplan.cli.diff import compared
 from podplan.reading.files import NoSuchPath
 from podplan.report import diff_json, diff_markdown, diff_text
 from podplan.requests import RequestError
-from tests.command import podplan
+from tests import command
+from tests.golden import Said
+from tests.golden import podplan as here
 from tests.test_revisions import Git, commit, git_in
 
 CR = """\
@@ -54,6 +57,12 @@ def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
     commit(git, "first")
     monkeypatch.chdir(tmp_path)
     return git
+
+
+def podplan(*arguments: str, cwd: Path) -> Said:
+    """``podplan arguments`` in this process, standing in a folder."""
+    with chdir(cwd):
+        return here(*arguments)
 
 
 def names(*paths: str, **flags: object) -> list[tuple[str, str, str]]:
@@ -309,7 +318,7 @@ def test_ten_thousand_replicas_are_one_line(git: Git, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("git")
 def test_more_objects_than_the_limit(tmp_path: Path) -> None:
-    said = podplan("diff", cwd=tmp_path, env={"PODPLAN_LIMITS": "objects=1"})
+    said = command.podplan("diff", cwd=tmp_path, env={"PODPLAN_LIMITS": "objects=1"})
     assert (said.code, said.out) == (4, "")
     assert "PODPLAN_LIMITS=objects=N" in said.err
 
