@@ -7,7 +7,7 @@ WHEEL  := build/wheel
 IMAGE  := .venv-conformance
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration clean
+.PHONY: help setup demo test lint policies lock audit sbom dist fields settings goldens wheel-test corpus conformance fuzz faults integration bench bench-peers clean
 
 help:             ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## */\t/' | expand -t 16
@@ -112,6 +112,15 @@ fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--se
 
 faults: $(STAMP)  ## let every fault happen at every step of every command, and two runs at once many times
 	$(BIN)/python -m pytest -q --thorough tests/test_faults.py tests/test_endings.py
+
+PEERS := build/peers
+bench: $(STAMP)   ## measure speed and memory beside peers; ARGS=--short for a first look, --write for the page
+	PATH="$(CURDIR)/$(PEERS)/bin:$$PATH" $(BIN)/python -m benchmarks $(ARGS)
+
+bench-peers: $(STAMP) ## install the checkers that `make bench` compares with, as far as PyPI has them
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(PEERS)/bin/python -m pip install --quiet --group bench-peers
 
 clean:            ## remove what the other targets made
 	rm -rf $(VENV) $(IMAGE) build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -35,19 +35,26 @@ def podplan(*arguments: str) -> Command:
     return (sys.executable, "-m", "podplan", *arguments)
 
 
-def once(command: Command, accepted: Sequence[int] = (0, 1)) -> tuple[float, float]:
-    """User + system seconds of one run, and its peak in MB. Raises Failed on another exit code."""
+def once(command: Command, cache: Path | None = None) -> tuple[float, float]:
+    """User + system seconds of one run, and its peak in MB; podplan's cache is in ``cache``, or off.
+
+    Raises Failed where the command did not do what it was to do.
+    """
+    environment = {**os.environ, "PODPLAN_NO_CACHE": "1"}
+    if cache is not None:
+        del environment["PODPLAN_NO_CACHE"]
+        environment["XDG_CACHE_HOME"] = str(cache)
     with open(os.devnull, "wb") as nowhere:
         # The peak of a child counts from the fork on, so that this process must stay small.
-        process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, cwd=TOP)
+        process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, cwd=TOP, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in accepted:
+    if process.returncode not in (0, 1):
         raise Failed(f"exit code {process.returncode}: {' '.join(command)}")
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
-def measure(commands: Mapping[str, Command], rounds: int) -> dict[str, Cost]:
+def measure(commands: Mapping[str, Command], rounds: int, cache: Path | None = None) -> dict[str, Cost]:
     """The cost of each command, and of ``PASS`` under its own name, which runs before each of them.
 
     Every round runs each command once; of several, the first only warms the caches of the system.
@@ -55,7 +62,7 @@ def measure(commands: Mapping[str, Command], rounds: int) -> dict[str, Cost]:
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ("pass", *commands)}
     for number in range(rounds + 1 if rounds > 1 else 1):
         for name, command in commands.items():
-            costs = [("pass", once(PASS)), (name, once(command))]
+            costs = [("pass", once(PASS)), (name, once(command, cache))]
             for measured, cost in costs if number or rounds == 1 else ():
                 taken[measured].append(cost)
     return {name: summed_up(costs) for name, costs in taken.items()}

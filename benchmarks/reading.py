@@ -1,4 +1,4 @@
-"""`read` beside `yaml.load(CSafeLoader)`, in seconds as JSON: `python -m benchmarks.reading FOLDER ROUNDS`."""
+"""`read` beside `yaml.load(CSafeLoader)`, seconds as JSON: `python -m benchmarks.reading FOLDER ROUNDS`."""
 
 from __future__ import annotations
 
