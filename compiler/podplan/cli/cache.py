@@ -44,12 +44,15 @@ class Said(NamedTuple):
 
 def folder(named: str, paths: Sequence[str]) -> str:
     """The folder of the cache, "" for none: nothing is kept in, or believed from, what is being checked."""
-    if os.environ.get(OFF):
-        return ""
-    chosen = named or os.environ.get(FOLDER) or _of_user()
-    real = os.path.realpath(chosen) if chosen else ""
+    real = "" if os.environ.get(OFF) else chosen(named)
     roots = {os.path.realpath(root_of(path)) for path in paths}
     return "" if any(os.path.commonpath((real, root)) == root for root in roots if real) else real
+
+
+def chosen(named: str = "") -> str:
+    """The folder that a flag names, else a variable, else that of the user; "" where there is none."""
+    path = named or os.environ.get(FOLDER) or _of_user()
+    return os.path.realpath(path) if path else ""
 
 
 def _of_user() -> str:
