@@ -427,7 +427,7 @@ def test_templates_of_helm_are_nobodys_profiles(repository: Path, tmp_path: Path
     assert len(jobs(where, PROD)) == 1
     told = refusal(where, [*PROD, {"name": "manifests", "string": "include"}])
     assert told.startswith(
-        "2: podplan: chart/templates/job.yaml:3: a template of Helm; a manifest that is to be"
+        "2: podplan: chart/templates/job.yaml:8: a template of Helm; a manifest that is to be"
     )
 
 

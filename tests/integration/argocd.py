@@ -1,8 +1,8 @@
 """The plugin of Argo CD as its image has it: installed by the lines of the Dockerfile, run as user 999.
 
 python -m tests.integration.argocd, as root: it installs podplan into a folder of its own, as the image does,
-and has tests/test_cmp_contract.py run every command as a user who owns nothing of it. Where there is no root,
-it says so; PODPLAN_REQUIRE_ROOT makes that a failure.
+and has tests run every command as a user who owns nothing of it. Where there is no root, it says so;
+PODPLAN_REQUIRE_ROOT makes that a failure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from tests.plugin_server import DEPLOY, ROOT
 
 USER = 999
-TESTS = "tests/test_cmp_contract.py"
+TESTS = ("tests/test_cmp_contract.py", "tests/test_cmp_renders.py")
 
 
 def main() -> int:
@@ -38,7 +38,7 @@ def main() -> int:
             "PODPLAN_PLUGIN_BIN": str(programs),
             "PODPLAN_REQUIRE_KUBECTL": "1",
         }
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", TESTS]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
         done = subprocess.run([*command, f"--basetemp={folder / 'tests'}"], cwd=ROOT, env=env, check=False)
     return done.returncode
 
