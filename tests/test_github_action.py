@@ -312,6 +312,24 @@ def test_without_history_a_notice_says_what_to_do(pull_request: Path, installed:
     assert int(asked.outputs["findings"]) > 0  # what could be found is told all the same
 
 
+def test_a_base_that_is_wrong_itself_is_a_notice_and_no_markup(pull_request: Path, installed: Path) -> None:
+    (pull_request / "podplan.toml").write_text(f"'{EVIL} <b>' = 1\n")
+    git(pull_request, "add", ".")
+    git(pull_request, "commit", "--quiet", "--message=broken")
+    git(pull_request, "checkout", "--quiet", "-b", "mended")
+    git(pull_request, "rm", "--quiet", "podplan.toml")
+    git(pull_request, "commit", "--quiet", "--message=mended")
+    git(pull_request, "checkout", "--quiet", "main")
+    git(pull_request, "merge", "--quiet", "--no-ff", "--message=merge", "mended")
+    ran = run(pull_request, installed, {"fail-on": "never"}, event(pull_request))
+    assert ran.success, ran.log
+    assert "there is no difference to show: " in ran.of("notice")[0].data
+    assert "podplan.toml" in ran.of("notice")[0].data
+    assert "there is no difference to show: " in ran.summary
+    assert "<b>" not in ran.summary
+    assert "##[" not in ran.log
+
+
 def test_another_checkout_than_the_merge_is_not_taken_for_it(pull_request: Path, installed: Path) -> None:
     at = event(pull_request)
     git(pull_request, "checkout", "--quiet", "change")
@@ -368,6 +386,15 @@ def test_a_python_that_is_too_old_or_missing_is_told_in_a_sentence(workspace: Pa
     old.chmod(0o755)
     ran = run_action(ROOT, {}, machine(workspace, tmp_path / "temp"))
     assert [step.outcome for step in ran.steps] == ["failure", "skipped"]
+    assert ran.steps[0].code == 2
+    assert "python3 of at least 3.11" in ran.of("error")[0].data
+
+
+def test_a_machine_without_python_is_told_the_same(workspace: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "bash").symlink_to("/bin/bash")
+    bare = machine(workspace, tmp_path / "temp", {"PATH": str(tmp_path / "bin")})
+    ran = run_action(ROOT, {}, bare)
     assert ran.steps[0].code == 2
     assert "python3 of at least 3.11" in ran.of("error")[0].data
 

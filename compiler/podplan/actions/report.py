@@ -18,7 +18,7 @@ def summary(result: Result | None, diff: Diff | None, notice: str) -> str:
     parts = [
         result and markdown.render(result),
         diff and diff_markdown.render(diff),
-        notice and f"{notice}\n",
+        notice and f"{markdown.plain(notice)}\n",
     ]
     return "\n".join(part for part in parts if part)
 
