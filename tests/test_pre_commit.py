@@ -246,17 +246,21 @@ def test_a_broken_profile_is_not_committed(committed: Path, offline: Mapping[str
 
 
 @pytest.mark.parametrize(
-    ("file", "before", "after"),
-    [("jobs/base.yaml", "h100x8", "h200x8"), ("cluster.yaml", "h100x8:", "a100x8:")],
+    ("file", "before", "after", "said"),
+    [
+        ("jobs/base.yaml", "h100x8", "h200x8", "--> jobs/base.yaml:6:13"),
+        ("cluster.yaml", "h100x8:", "a100x8:", "--> jobs/base.yaml:6:13"),
+        ("podplan.toml", "[[", '[severity]\nSEC017 = "error"\n\n[[', "error[SEC017 seccomp-profile]"),
+    ],
 )
 def test_what_a_profile_depends_on_has_it_checked(
-    committed: Path, offline: Mapping[str, str], file: str, before: str, after: str
+    committed: Path, offline: Mapping[str, str], file: str, before: str, after: str, said: str
 ) -> None:
     path = committed / file
     path.write_text(path.read_text().replace(before, after))
     done = hook("podplan-check", committed, offline)
     assert (done.code, outcome(done)) == (1, {CHECK: "Failed"})
-    assert "--> jobs/base.yaml:6:13" in done.text
+    assert said in done.text
 
 
 def test_fmt_writes_and_then_passes(committed: Path, offline: Mapping[str, str]) -> None:
@@ -295,6 +299,15 @@ def test_what_is_not_ours_passes(committed: Path, offline: Mapping[str, str]) ->
     (committed / "values.yml").write_text("a: 1\n")
     for name, title in (("podplan-check", CHECK), ("podplan-fmt", FMT)):
         assert outcome(hook(name, committed, offline)) == {title: "Passed"}
+
+
+def test_a_branch_in_ci(committed: Path, offline: Mapping[str, str]) -> None:
+    """What was committed past the hooks is found between two revisions."""
+    [command] = re.findall(r"`(pre-commit run --from-ref [^`]*)`", PAGE)
+    (committed / "jobs" / "train.yaml").write_text(TRAIN.replace("replicas: 2", "replicas: two"))
+    git(committed, "commit", "--quiet", "--all", "--no-verify", "--message=past the hooks")
+    done = call(*command.replace("origin/main", "HEAD~1").split(), cwd=committed, env=offline)
+    assert (done.code, outcome(done)) == (1, {FMT: "Passed", CHECK: "Failed", RENDER: "Failed"})
 
 
 def test_flags_of_the_page(committed: Path, offline: Mapping[str, str]) -> None:
