@@ -87,6 +87,16 @@ def test_exit_codes(git: Git, tmp_path: Path) -> None:
     assert podplan("diff", cwd=tmp_path).code == 0  # what was broken before is not broken by the change
 
 
+@pytest.mark.usefixtures("git")
+def test_a_summary_leaves_changes_out(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text(job("two", 3))
+    said = podplan("diff", "--summary", "--exit-code", cwd=tmp_path)
+    assert said.code == 1
+    assert "1 to re-run" in said.out
+    assert "two.yaml: 2 → 3 Pods" in said.out
+    assert "two-worker-2" not in said.out
+
+
 def test_nothing_to_compare(git: Git, tmp_path: Path) -> None:
     git("rm", "-q", "-r", "jobs", "two.yaml")
     (tmp_path / "readme.yaml").write_text("a: 1\n")

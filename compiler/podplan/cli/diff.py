@@ -59,6 +59,7 @@ class Side(NamedTuple):
     default="text",
     help="Of the output.",
 )
+@click.option("--summary", is_flag=True, help="The impact and the jobs, without each change.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where anything differs.")
 @click.option(
     "--color",
@@ -68,7 +69,13 @@ class Side(NamedTuple):
 )
 @input_options
 def command(
-    paths: Sequence[str], format_: str, exit_code: bool, color: str, fail_on: str | None, **flags: Any
+    paths: Sequence[str],
+    format_: str,
+    summary: bool,
+    exit_code: bool,
+    color: str,
+    fail_on: str | None,
+    **flags: Any,
 ) -> int:
     """Show what a change of the repository does to the jobs in it, without a cluster.
 
@@ -85,7 +92,8 @@ def command(
         click.echo("podplan: no JobProfile and no training job on either side", err=True)
         return NOTHING
     render = import_module(f"podplan.report.diff_{format_}").render
-    write(render(found, style_of(color, os.environ)) if format_ == "text" else render(found))
+    shown = found._replace(changes=()) if summary else found
+    write(render(shown, style_of(color, os.environ)) if format_ == "text" else render(shown))
     breaks = any(job.what == "broken" for job in found.jobs) and after.request.fail_on is not None
     return FINDINGS if breaks or (exit_code and not found.is_empty) else CLEAN
 
