@@ -5,6 +5,8 @@ Positions come from the reader, so comments, quotes and the layout around a chan
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from podplan.emit import emit_document
 from podplan.findings import Change, Edit, Path, value_at
 from podplan.patterns import pattern
@@ -104,16 +106,32 @@ def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
     own = [name for name in siblings if _is_own(document, (*parent, name))]
     if not own:
         raise Refused("all that is written there comes through an alias")
-    last = max((document.span((*parent, name)) for name in own), key=lambda place: place.end)
+    last = document.span(_last(document, parent, own))
     if document.text[span.start : span.start + 1] == "{":
         return _cut(document, last.end, last.end, f", {entry}")
     first = min((document.span((*parent, name), on_key=True) for name in own), key=lambda place: place.start)
     if "?" in document.text[document.text.rfind("\n", 0, first.start) + 1 : first.start]:
         raise Refused('its keys stand behind a "?"')
     end = _line_end(document.text, last.end)
-    if end == len(document.text) and document.text[last.start : last.start + 1] in ("|", ">"):
+    if end == len(document.text) and _is_block(document, _last(document, parent, own)):
         raise Refused("a line break at the end of the file would become part of the value above it")
     return _cut(document, end, end, f"{_line_break(document.text)}{' ' * (first.column - 1)}{entry}")
+
+
+def _last(document: Document, parent: Path, names: Iterable[str | int]) -> Path:
+    """The one of the entries that ends behind the others."""
+    return max(((*parent, name) for name in names), key=lambda path: document.span(path).end)
+
+
+def _is_block(document: Document, path: Path) -> bool:
+    """Whether what ends the value at ``path`` is a block scalar, which takes in the line breaks behind it."""
+    while value := value_at(document.data, path):
+        if isinstance(value, str):
+            return document.text[document.span(path).start] in "|>"
+        if not isinstance(value, dict | list):
+            return False
+        path = _last(document, path, value if isinstance(value, dict) else range(len(value)))
+    return False
 
 
 def _is_own(document: Document, path: Path) -> bool:
