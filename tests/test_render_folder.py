@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,9 @@ Command = Callable[..., Run]
 def podplan(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
     """podplan in this process, in the folder: a test here calls it often."""
 
+    monkeypatch.chdir(folder)
+
     def run(*arguments: str) -> Run:
-        monkeypatch.chdir(folder)
         monkeypatch.setattr("sys.argv", ["podplan", *arguments])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -246,47 +248,44 @@ def test_a_file_is_no_folder(folder: Path, podplan: Command, output: str, flags:
     assert (folder / "file").read_text() == "mine\n"
 
 
-@pytest.fixture
-def nobody() -> Iterator[Path]:
-    """A folder that this process may look at and not change: as root, it is somebody else so long."""
-    top = Path(tempfile.mkdtemp())
-    (top / "out").mkdir()
-    for path in (top / "out", top):
-        path.chmod(0o555)
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Where this process is root, it is nobody for a while: what may not be written is then true for it."""
     is_root = os.geteuid() == 0
     if is_root:
         os.seteuid(65534)
     try:
-        yield top
+        yield
     finally:
         if is_root:
             os.seteuid(0)
-        for path in (top, top / "out"):
-            path.chmod(0o755)
-        shutil.rmtree(top)
 
 
-def test_a_folder_that_may_not_be_written(
-    nobody: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: SIM115 (the process ends it)
-    monkeypatch.chdir(nobody)
-    for output, said in (("out", "cannot write out/"), ("new", "cannot write new/")):
-        text = PROFILE.encode()
-        monkeypatch.setattr("podplan.cli.producing.standard_input", lambda name, text=text: _read(text, name))
-        monkeypatch.setattr("sys.argv", ["podplan", "render", "-", "-o", output])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        err = capfd.readouterr().err
-        assert ended.value.code == 2
-        assert err.startswith(f"podplan: {said}")
-        assert "permission denied" in err
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody can get at, unlike those of pytest."""
+    top = Path(tempfile.mkdtemp())
+    top.chmod(0o755)
+    yield top
+    for path in (top, *top.iterdir()):
+        path.chmod(0o755)
+    shutil.rmtree(top)
 
 
-def _read(text: bytes, name: str) -> object:
-    from podplan.source import read
-
-    return read(text, name or "<stdin>")
+def test_a_folder_that_may_not_be_written(open_folder: Path, folder: Path, podplan: Command) -> None:
+    shutil.copytree(folder / "jobs", open_folder / "jobs")
+    os.chdir(open_folder)
+    assert podplan("render", "jobs", "-o", "out").code == 0, "and all is imported that nobody may not read"
+    (open_folder / "jobs" / "a.yaml").write_text(PROFILE.replace("replicas: 2", "replicas: 3"))
+    before = tree(open_folder)
+    for path in (open_folder / "out", open_folder):
+        path.chmod(0o555)
+    with somebody_else():
+        for output in ("out", "new"):
+            run = podplan("render", "jobs", "-o", output)
+            assert (run.code, run.out) == (2, "")
+            assert run.err == f"podplan: cannot write {output}/{NAME}: permission denied\n"
+    assert tree(open_folder) == before
 
 
 @pytest.mark.parametrize(
