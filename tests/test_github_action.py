@@ -367,9 +367,9 @@ def test_a_run_that_takes_too_long_leaves_nothing_half_done(workspace: Path, ins
         profile = ENVIRONMENTS.replace("name: resnet", f"name: r{number}")
         (workspace / f"{number}.yaml").write_text(profile + matrix)
     wanted = {"sarif-file": "podplan.sarif"}
-    cancelled = run(workspace, installed, wanted, timeout=1)
+    cancelled = run(workspace, installed, wanted, timeout=3)
     assert cancelled.steps[-1].code in (130, -signal.SIGINT)
-    given_up = run(workspace, installed, wanted, {"PODPLAN_LIMITS": "seconds=1"})
+    given_up = run(workspace, installed, wanted, {"PODPLAN_LIMITS": "seconds=2"})
     assert given_up.steps[-1].code == 4
     assert "PODPLAN_LIMITS=seconds=N" in given_up.of("error")[0].data
     for ran in (cancelled, given_up):
