@@ -164,6 +164,23 @@ def test_a_folder_without_profiles_is_a_no_and_no_fault(tmp_path: Path) -> None:
     assert answer.out == ""
 
 
+def test_folders_of_other_tools_are_theirs(tmp_path: Path) -> None:
+    """Argo CD asks plugins about every folder, before it looks for a chart or a kustomization itself."""
+    for name in ("Chart.yaml", "kustomization.yaml"):
+        where = only(tmp_path / name, {name: "a: b\n", "jobs/alone.yaml": ALONE})
+        assert not server.matches(where)
+        assert jobs(where)
+    where = only(tmp_path / "links", {"a/templates/job.yaml": f"{{{{- if .Values.x }}}}\n{ALONE}"})
+    (where.folder / "nowhere.yaml").symlink_to("there-is-none.yaml")
+    assert not server.matches(where)
+
+
+def test_a_profile_that_is_too_big_is_found(tmp_path: Path) -> None:
+    where = only(tmp_path, {"alone.yaml": ALONE + "#" * 9_000_000})
+    assert server.matches(where)
+    assert refusal(where).startswith("4: podplan: alone.yaml has 9,000,")
+
+
 @pytest.mark.parametrize("text", [PROFILE + "  - [", PROFILE.replace("JobProfile", "JobProfil")])
 def test_a_broken_profile_is_a_yes_so_that_generate_can_say_what_is_wrong(tmp_path: Path, text: str) -> None:
     """A no would have Argo CD apply the file as it is."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from podplan.limits import BoundExceeded
 from podplan.provenance import Doc
 from podplan.reading import Reader, Unread, sources
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
-from podplan.reading.files import expand, mentions, root_of
+from podplan.reading.files import OutsideRoot, expand, mentions, root_of
 from podplan.rendering.origin import header_of, source_path
 from podplan.requests import RequestError
 from podplan.source import Source
@@ -18,11 +18,13 @@ from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from podplan.profile.merge import Problems
 
-# Argo CD itself passes over a file with this mark, where no plugin is chosen (gitops-integrations §1.2).
-SKIPPED = re.compile(r"^#\s*\+argocd:skip-file-rendering", re.MULTILINE)
-# Objects that configure a program on somebody's machine, and that no cluster knows.
-_LOCAL_GROUPS = (".config.k8s.io", "argoproj.io/v1alpha1/ConfigManagementPlugin")
+# Argo CD itself passes over a file that has this anywhere in it (its user guide: directory).
+SKIPPED = "+argocd:skip-file-rendering"
+# What configures a program where it runs, and no cluster knows: kustomizations and the like, and plugins.
+_LOCAL_GROUPS = ".config.k8s.io"
+_LOCAL_KINDS = ("argoproj.io/v1alpha1/ConfigManagementPlugin",)
 _LOCAL = "config.kubernetes.io/local-config"
+_OF_OTHER_TOOLS = ("Chart.yaml", "kustomization.yaml", "kustomization.yml", "Kustomization")
 _PROFILES = ("profile", "podplan")  # "podplan" is a kind that does not exist: probably a profile, misspelt
 
 
@@ -61,7 +63,7 @@ def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
     manifests = [
         item
         for source, listed in named
-        if not SKIPPED.search(source.text)
+        if SKIPPED not in source.text
         for item in listed
         if _is_manifest(item) and not _is_render_of(item, rendered_here)
     ]
@@ -76,20 +78,35 @@ def is_ours(source: Source) -> bool:
 
 
 def with_profiles(folder: str, exclude: Sequence[str]) -> Iterator[str]:
-    """The files of an Application that hold a profile, as far as can be told: one that cannot be read may."""
+    """The files of an Application that hold a profile, or may hold one: generate says what is wrong in it.
+
+    There are none for the folder of a chart or a kustomization: Argo CD asks plugins before it looks for
+    those itself.
+    """
+    if any(os.path.lexists(os.path.join(folder, name)) for name in _OF_OTHER_TOOLS):
+        return
     for path in expand([folder], exclude):
-        try:
-            if not mentions(root_of(path), path, [b"podplan/v"]):
-                continue
-            [found] = sources([path])
-        except Exception:  # too big or too deep and of ours, or not to be read: generate says what is wrong
+        if _names_us(path) and _may_hold_profile(path):
             yield path
-            continue
-        if isinstance(found, Source) and (
-            any(item.what in _PROFILES for item in items(found))
-            or (found.faults and mentions_ours(found.text) and "JobProfile" in found.text)
-        ):
-            yield path
+
+
+def _names_us(path: str) -> bool:
+    try:
+        return mentions(root_of(path), path, [b"podplan/v"])
+    except (OutsideRoot, OSError):
+        return False
+
+
+def _may_hold_profile(path: str) -> bool:
+    try:
+        [found] = sources([path])
+    except (BoundExceeded, RequestError):
+        return True
+    if isinstance(found, Unread):
+        return True
+    if any(item.what in _PROFILES for item in items(found)):
+        return True
+    return bool(found.faults) and is_ours(found) and "JobProfile" in found.text
 
 
 def _sources(folder: str, exclude: Sequence[str]) -> Iterator[Source]:
@@ -107,7 +124,7 @@ def _is_manifest(item: Item) -> bool:
     if not (isinstance(version, str) and isinstance(kind, str)):
         return False
     group = version.rpartition("/")[0]
-    if group.endswith(_LOCAL_GROUPS) or f"{version}/{kind}" in _LOCAL_GROUPS:
+    if group.endswith(_LOCAL_GROUPS) or f"{version}/{kind}" in _LOCAL_KINDS:
         return False
     metadata = data.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
