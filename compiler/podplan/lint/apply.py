@@ -21,9 +21,12 @@ CONTAINER_LISTS = {
 
 def apply(policies: Iterable[Policy], job: Job) -> Iterator[Seen]:
     """What the policies say about one job: its profile, its CR and what it lowers to."""
+    of_cr = {_kind(job)}
+    there = {"cr": of_cr, "job": of_cr, "lowered": {group.doc.data.get("kind") for group in job.groups}}
     for policy in policies:
-        if policy.scope.level != "set" and not _lacks(policy, job):
-            for subject in _subjects(policy, job):
+        level, kinds, _ = policy.scope
+        if level != "set" and not (kinds and kinds.isdisjoint(there.get(level, kinds))):
+            for subject in () if _lacks(policy, job) else _subjects(policy, job):
                 yield from _seen(policy, subject)
 
 

@@ -7,7 +7,7 @@ from podplan.kubernetes.shape import mapping, text, texts
 from podplan.launchers import deepspeed
 from podplan.launchers.find import find
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.checks._jobs import for_one, kind_of, mode, spec_of
 from podplan.lint.subject import Job
 from podplan.typing import NamedTuple
 
@@ -27,6 +27,7 @@ class DeepSpeedLine(NamedTuple):
         return (*_CONFIG, "customCommand") if self.custom else word.path or _CONFIG
 
 
+@for_one
 def line_of(job: Job) -> DeepSpeedLine | None:
     """The deepspeed line of a job; None in debug mode, and where customCommand runs something else."""
     if kind_of(job) != "DeepSpeedJob" or mode(job, "debug"):

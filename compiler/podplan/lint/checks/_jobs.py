@@ -168,11 +168,21 @@ def instance(job: Job) -> Instance:
 
 def for_all(function: Callable[[tuple[Job, ...]], T]) -> Callable[[tuple[Job, ...]], T]:
     """``function`` of all jobs of a run, worked out once and not again for every job."""
+    return _once(function)
+
+
+def for_one(function: Callable[[Job], T]) -> Callable[[Job], T]:
+    """``function`` of a job, worked out once for all the policies that ask for it one after the other."""
+    return _once(function)
+
+
+def _once(function: Callable[[Any], T]) -> Callable[[Any], T]:
+    """``function``, which remembers the last that it was asked of, and what came out."""
     latest: list[Any] = [None, None]
 
-    def remembered(jobs: tuple[Job, ...]) -> T:
-        if latest[0] is not jobs:
-            latest[:] = [jobs, function(jobs)]
+    def remembered(subject: Any) -> T:
+        if latest[0] is not subject:
+            latest[:] = [subject, function(subject)]
         result: T = latest[1]
         return result
 

@@ -21,6 +21,7 @@ _HOST_VARIABLE = pattern(r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS
 _OPTION = pattern(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
 _ASKING = r"\b(?:nslookup|getent\s+(?:ahosts|hosts)|ping(?:\s+-\S+)*|ssh|curl|nc(?:\s+-\S+)*)\s+"
 _BEFORE = rf"(?:--(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?)[= ]|{_ASKING}|//)"
+_PORT = pattern(r":\d{2,5}\Z")
 _DOMAIN = r"(?:\.[a-z0-9-]+(?:\.svc(?:\.[a-z0-9.-]+)?)?)?"
 
 
@@ -49,7 +50,7 @@ def _doubtful(job: Job, group: Group) -> Iterator[tuple[Group, Path, str, bool]]
     """The strings of a Pod that may name a replica which is not there; most jobs have none."""
     begins = f"{_hosts.job_name(job)}-"
     for path, value, is_host in _strings(group):
-        if begins in value and not _hosts.has_service(job, value):
+        if begins in value and not _hosts.has_service(job, _PORT.sub("", value)):
             yield group, path, value, is_host
 
 
