@@ -70,7 +70,8 @@ def _effect(deltas: list[Delta]) -> Change:
         path = delta.before_path if delta.after is ABSENT else delta.after_path
         sides = [{} if side is ABSENT else side for side in (delta.before, delta.after)]
         nested = all(isinstance(side, dict) for side in sides)
-        paths += differing(sides[0], sides[1], path) if nested else [path]
+        below = list(differing(sides[0], sides[1], path)) if nested else []
+        paths += below or [path]
     return what_happens(None, None, paths)
 
 

@@ -88,6 +88,7 @@ def _flow(data: Any) -> str:
 def lines(change: Difference) -> list[str]:
     """The value as it was and is, in lines that begin with - and +, or with a blank around texts."""
     before, after = (_unnamed(change.part, side) for side in (change.before, change.after))
+    before, after = _script(before, after)
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         return _hunk(before, after)
     told = [("-", before), ("+", after)]
@@ -107,9 +108,20 @@ def _unnamed(path: str, entry: Any) -> Any:
     return rest["value"] if rest.keys() == {"value"} else rest
 
 
+def _script(before: Any, after: Any) -> tuple[Any, Any]:
+    """Two texts of several lines, where lists of words differ in nothing else: the script after ``-c``."""
+    if not (isinstance(before, list) and isinstance(after, list) and before[:-1] == after[:-1]):
+        return before, after
+    last = before[-1], after[-1]
+    texts = all(isinstance(word, str) and "\n" in word.strip() for word in last)
+    return last if texts and len(before) == len(after) else (before, after)
+
+
 def _hunk(before: str, after: str) -> list[str]:
     found = list(unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm=""))[2:]
-    kept = [f"{line[0]} {visible(line[1:])[:MAX_VALUE]}" for line in found if not line.startswith("@@")]
+    kept = [
+        "  …" if line.startswith("@@") else f"{line[0]} {visible(line[1:])[:MAX_VALUE]}" for line in found[1:]
+    ]
     if not kept:
         return ["  only the line ends are others"]
     return _few(kept)

@@ -13,6 +13,7 @@ from podplan.lint.checks._resources import shown as amount
 from podplan.report.visible import visible
 
 MAX_NAMES = 3
+MAX_FIELDS = 8
 MAX_GROUPS = 12
 SIGNS = {
     "created": "+",
@@ -169,7 +170,7 @@ def fields(group: Group) -> str:
     if group.first.was:
         return "under a new name"
     names = list(dict.fromkeys(_field(effect.path) for effect in group.effects))
-    return f"for {visible(listed(names))}" if names else ""
+    return f"for {visible(listed(names, MAX_FIELDS))}" if names else ""
 
 
 def reasons(groups: Sequence[Group]) -> list[str]:
@@ -198,7 +199,7 @@ def _field(path: Path) -> str:
 def _fields(told: Sequence[str], text: str) -> str:
     """The fields that a sentence is about, where it does not name them."""
     names = [name for name in dict.fromkeys(told) if name not in text]
-    return f"{listed(names)}: " if names else ""
+    return f"{listed(names, MAX_FIELDS)}: " if names else ""
 
 
 def errors(group: Group) -> list[str]:
