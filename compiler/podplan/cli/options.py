@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from podplan import kubernetes
-from podplan.cli.completing import environments, files
 from podplan.cli.settings import Setting, settings
 from podplan.cli.terms import terms_of
 from podplan.config import Config, config_for, config_from
@@ -40,6 +39,8 @@ class Request(NamedTuple):
 def input_options(command: Command) -> Command:
     """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
     import click
+
+    from podplan.cli.completing import environments, files
 
     for option in reversed(
         [

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 from podplan.check import Result
-from podplan.cli.completing import outputs as written
 from podplan.cli.output import replace_file, write
 from podplan.report.style import PLAIN, Style
 from podplan.requests import RequestError
@@ -32,6 +31,8 @@ class Reports(NamedTuple):
 def report_options(command: Command) -> Command:
     """--format, --output, --statistics and --color."""
     import click
+
+    from podplan.cli.completing import outputs as written
 
     for option in (
         click.option(

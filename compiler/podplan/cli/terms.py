@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from podplan.cli.completing import rules as complete_rules
 from podplan.cli.settings import CLOCK, LISTS, Setting
 from podplan.config import Config, PathSettings
 from podplan.lint.policy import Policy
@@ -26,6 +25,8 @@ _NAMING = (*LISTS, "severity", "mandatory")
 def rule_options(command: Command) -> Command:
     """--select, --ignore, --extend-select, --preset, --preview, --severity, --no-ignores and --today."""
     import click
+
+    from podplan.cli.completing import rules as complete_rules
 
     rules: dict[str, Any] = {"metavar": "RULE,…", "multiple": True, "shell_complete": complete_rules}
     for option in reversed(
