@@ -146,7 +146,8 @@ def test_requests_that_mean_nothing(arguments: list[str], said: str) -> None:
 
 
 def test_circles_end() -> None:
-    assert affected({"a"}, {"b": {"a", "c"}, "c": {"b"}, "d": {"e"}}) == {"a", "b", "c"}
+    named = {"/b": {"/a", "/c"}, "/c": {"/b"}, "/d": {"/e"}}
+    assert affected({"/a"}, named) == {"/a", "/b", "/c"}
 
 
 def test_the_exit_code_goes_by_what_is_reported(there: Path) -> None:

@@ -12,11 +12,14 @@ ALWAYS = frozenset({"POLICY001"})
 
 
 def affected(changed: Collection[str], named: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """``changed`` with all files that name one of them, or one that does; ``named`` as in Result."""
+    """``changed`` with all files that name one of them, or one that does: real paths.
+
+    ``named`` is as in Result, and its paths may be any.
+    """
     dependents: dict[str, list[str]] = {}
     for file, others in named.items():
         for other in others:
-            dependents.setdefault(other, []).append(file)
+            dependents.setdefault(os.path.realpath(other), []).append(os.path.realpath(file))
     reached, open_ = set(changed), list(changed)
     while open_:
         for file in dependents.get(open_.pop(), ()):

@@ -39,7 +39,7 @@ class Result(NamedTuple):
 
     Reports show nothing but these. ``written`` and ``repairs`` are for repairing: the texts with the secrets
     in them, and the findings with every fix whole. ``named`` has for each file those that it depends on, and
-    ``inventories`` are the files that all depend on; real paths.
+    ``inventories`` are the files that all depend on.
     """
 
     findings: list[Finding]

@@ -122,7 +122,7 @@ def _affected(result: Result, changed: Collection[str], sure: bool) -> Result:
     """
     from podplan.checking.affected import about, affected
 
-    named = {other for others in result.named.values() for other in others}
+    named = {_real(other) for others in result.named.values() for other in others}
     if not sure and any(not os.path.lexists(path) and path not in named for path in changed):
         return result
     return narrowed(result, about(affected(changed, result.named)))

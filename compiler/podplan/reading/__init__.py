@@ -40,7 +40,7 @@ class Reader:
         self.instead = instead
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
-        # Which files each file names, whether they are there or not, and the inventories: by real path.
+        # Which files each file names, whether they are there or not, and the inventories.
         self.named: dict[str, set[str]] = {}
         self.inventories: set[str] = set()
 
@@ -100,7 +100,7 @@ class Reader:
 
     def note(self, file: str, named: str) -> None:
         """Keeps in mind that ``file`` names another file, so that it depends on it."""
-        self.named.setdefault(os.path.realpath(file), set()).add(os.path.realpath(named))
+        self.named.setdefault(file, set()).add(named)
 
     def texts(self, files: Iterable[str]) -> dict[str, str]:
         """The texts of those of ``files`` that were read here."""
@@ -117,7 +117,7 @@ class Reader:
         return self._sources.get(file)
 
     def _inventory(self, root: str, path: str) -> Doc:
-        self.inventories.add(os.path.realpath(path))
+        self.inventories.add(path)
         try:
             source = self.source(root, path)
         except (OSError, OutsideRoot) as error:
