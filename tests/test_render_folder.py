@@ -471,6 +471,17 @@ def test_two_tables_may_share_a_folder(configured: Path, podplan: Command) -> No
     assert podplan("render", "--update").err == "2 of 2 files written to rendered/prod\n"
     git(configured, "add", "--all")
     assert podplan("render", "--check").code == 0
+    run = podplan("render", "--update", "-e", "dev")
+    assert run.err == "0 of 2 files written to rendered/prod\n", "what the other table put there stays"
+
+
+def test_all_environments_are_each_of_them(configured: Path, podplan: Command) -> None:
+    job = ENVIRONMENTS.replace("dev: {", "dev: {namespace: dev, ")
+    (configured / "jobs" / "a.yaml").write_text(job)
+    (configured / "podplan.toml").write_text('[[render]]\nenv = ["all"]\noutput = "rendered"\n')
+    for flags in ((), ("-e", "prod"), ("-e", "all")):
+        assert podplan("render", "--update", *flags).code == 0
+    assert sorted(tree(configured / "rendered")) == [f"dev-{NAME}", NAME]
 
 
 @pytest.mark.parametrize(

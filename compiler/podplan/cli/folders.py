@@ -13,6 +13,7 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import configuration
 from podplan.cli.output import not_a_folder, reason, replace_file, write
 from podplan.cli.producing import Produced, produce
+from podplan.config import RenderSettings
 from podplan.pipeline import Plan
 from podplan.reading import Reader
 from podplan.reading.files import OutsideRoot, in_repository, read_inside, root_of
@@ -60,7 +61,7 @@ class Found(NamedTuple):
 
 
 def folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) -> list[Folder]:
-    """The folder of ``-o``, else those of the ``[[render]]`` tables; ``-e`` chooses among these.
+    """The folder of ``-o``, else those of the ``[[render]]`` tables; ``-e`` chooses among these, each whole.
 
     Raises RequestError where there are none.
     """
@@ -69,21 +70,33 @@ def folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) -> list
     if paths:
         raise RequestError("paths want -o DIR, the folder that they are rendered into")
     config = configuration((os.curdir,), flags["config"], flags["isolated"])
-    wanted = set(flags["environments"])
-    tables = [table for table in config.render if not wanted or wanted & set(table.env)]
     if not config.render:
         raise RequestError(
             "no [[render]] in the configuration says where rendered files are; say it with -o DIR"
         )
-    if not tables:
+    chosen = {
+        os.path.realpath(table.output) for table in config.render if _is_of(table, flags["environments"])
+    }
+    if not chosen:
         names = ", ".join(dict.fromkeys(name for table in config.render for name in table.env))
         raise RequestError(f"no [[render]] is of this environment; there are {names or 'none with env'}")
     found: dict[str, Folder] = {}
-    for table in tables:
-        own = {**flags, "environments": table.env, "config": config.file}
-        before = found.get(os.path.realpath(table.output), Folder(table.output, (), table.place))
-        found[os.path.realpath(table.output)] = before._replace(runs=(*before.runs, (table.paths, own)))
+    for table in config.render:
+        place = os.path.realpath(table.output)
+        if place in chosen:
+            own = {**flags, "environments": table.env, "config": config.file}
+            before = found.get(place, Folder(table.output, (), table.place))
+            found[place] = before._replace(runs=(*before.runs, (table.paths, own)))
     return list(found.values())
+
+
+def _is_of(table: RenderSettings, environments: Sequence[str]) -> bool:
+    """Whether a table renders one of the environments, if there are any; ``all`` is each of them."""
+    return (
+        not environments
+        or "all" in (*environments, *table.env)
+        or not set(environments).isdisjoint(table.env)
+    )
 
 
 def bring(asked: Sequence[Folder], check: bool) -> int:
