@@ -13,6 +13,9 @@ from typing import NamedTuple
 Command = Sequence[str]
 TOP = Path(__file__).parents[1]
 PASS: Command = (sys.executable, "-c", "pass")
+# Variables of Python change what is measured, such as whether it keeps what it has compiled.
+PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PODPLAN"))}
+UNCACHED = {**PLAIN, "PODPLAN_NO_CACHE": "1"}
 
 
 class Cost(NamedTuple):
@@ -40,10 +43,7 @@ def once(command: Command, cache: Path | None = None) -> tuple[float, float]:
 
     Raises Failed where the command did not do what it was to do.
     """
-    environment = {**os.environ, "PODPLAN_NO_CACHE": "1"}
-    if cache is not None:
-        del environment["PODPLAN_NO_CACHE"]
-        environment["XDG_CACHE_HOME"] = str(cache)
+    environment = UNCACHED if cache is None else {**PLAIN, "XDG_CACHE_HOME": str(cache)}
     with open(os.devnull, "wb") as nowhere:
         # The peak of a child counts from the fork on, so that this process must stay small.
         process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, cwd=TOP, env=environment)

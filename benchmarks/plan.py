@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,11 +12,10 @@ from typing import Any
 
 from benchmarks import inputs
 from benchmarks.machine import described
-from benchmarks.measuring import TOP, Cost, measure, podplan
+from benchmarks.measuring import TOP, UNCACHED, Cost, measure, podplan
 from benchmarks.peers import POD_FILES, SAID, Peer, peers
 from benchmarks.table import Measured, Row, Section
 
-UNCACHED = {**os.environ, "PODPLAN_NO_CACHE": "1"}
 COLD = 9.0  # × python -c pass
 REPLICAS = 8
 
