@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from tests.plugin_server import DEPLOY, ROOT
 
 USER = 999
-TESTS = ("tests/test_cmp_contract.py", "tests/test_cmp_renders.py")
+TESTS = [f"tests/test_cmp_{name}.py" for name in ("contract", "gate", "hostile", "renders")]
 
 
 def main() -> int:

@@ -1,0 +1,181 @@
+"""podplan cmp in repositories of strangers, in copies that lack something, and when it is ended."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import plugin_server as server
+from tests.applications import (
+    ALONE,
+    BASE,
+    PROD,
+    PROFILE,
+    handed,
+    jobs,
+    only,
+    refusal,
+    with_base,
+    write,
+)
+from tests.plugin_server import DEADLINE, PluginError
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return with_base(tmp_path / "repository")
+
+
+def test_modules_of_the_repository_are_not_run(repository: Path, tmp_path: Path) -> None:
+    """Tried with python3 -m: a planted yaml.py ran (gitops-integrations §1.2)."""
+    marker = tmp_path / "tmp" / "hijacked"
+    planted = f"open({str(marker)!r}, 'w').close()\n"
+    for name in (
+        "yaml.py",
+        "json.py",
+        "click.py",
+        "podplan/__init__.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+    ):
+        write(repository / "apps/train" / name, planted)
+    git = repository / "apps/train/git"
+    write(git, f"#!/bin/sh\ntouch {marker}\n")
+    git.chmod(0o755)
+    where = handed(repository, tmp_path)
+    assert jobs(where, PROD, deadline=DEADLINE)
+    assert server.matches(where, DEADLINE)
+    assert server.announcements(where, DEADLINE)
+    assert not marker.exists()
+    assert not os.access(where.folder / "git", os.X_OK)
+
+
+def test_git_is_not_called(repository: Path, tmp_path: Path) -> None:
+    """The operator may leave .git out, and its configuration is the repository's."""
+    where = handed(repository, tmp_path)
+    stub, marker = tmp_path / "tmp" / "bin" / "git", tmp_path / "tmp" / "called"
+    write(stub, f"#!/bin/sh\ntouch {marker}\n")
+    stub.chmod(0o755)
+    path = f"{stub.parent}:{server.image_variables()['PATH']}"
+    assert server.generate(where, PROD, deadline=DEADLINE, env={"PATH": path}).out
+    assert not marker.exists()
+
+
+def test_a_missing_base_is_named_with_the_setting_that_leaves_it_out(
+    repository: Path, tmp_path: Path
+) -> None:
+    """As with --plugin-use-manifest-generate-paths and paths that do not name the folder of the base."""
+    told = refusal(handed(repository, tmp_path, sent="apps"), PROD)
+    assert "error PROF002 resnet.yaml:6: " in told
+    assert "../../bases/torch.yaml" in told
+    assert "argocd.argoproj.io/manifest-generate-paths" in told
+
+
+def test_a_missing_inventory_may_have_been_left_out_as_well(tmp_path: Path) -> None:
+    told = refusal(
+        only(tmp_path, {"alone.yaml": ALONE.replace("replicas: 1", "replicas: 1, hardware: h100")})
+    )
+    assert "error PROF016 alone.yaml:4: " in told
+    assert "argocd.argoproj.io/manifest-generate-paths" in told
+
+
+def test_what_is_excluded_is_not_found(tmp_path: Path) -> None:
+    where = only(tmp_path, {"a/alone.yaml": ALONE, "podplan.toml": 'exclude = ["a"]\n'})
+    assert not server.matches(where)
+    assert refusal(where).startswith("3: ")
+
+
+def test_what_strangers_write_moves_no_cursor(tmp_path: Path) -> None:
+    where = only(tmp_path, {"alone.yaml": ALONE})
+    told = refusal(where, [{"name": "\x1b[2J\n::error::x", "string": ""}])
+    assert told.startswith('2: podplan: unknown parameter "\\x1b[2J\\n::error::x"')
+
+
+def test_a_stream_that_nobody_takes_is_no_success(tmp_path: Path) -> None:
+    where = only(tmp_path, {"alone.yaml": ALONE})
+    end, start = os.pipe()
+    os.close(end)
+    env = server.variables(where)
+    program = [str(server.BIN / "podplan"), *server.plugin().generate[1:]]
+    assert subprocess.call(program, cwd=where.folder, env=env, stdout=start) == 4
+    os.close(start)
+
+
+def test_a_copy_that_begins_lower_has_what_is_in_it(repository: Path, tmp_path: Path) -> None:
+    write(repository / "apps/bases/torch.yaml", BASE)
+    write(repository / "apps/train/resnet.yaml", PROFILE.replace("../../", "../"))
+    assert jobs(handed(repository, tmp_path, sent="apps"), PROD)
+
+
+def test_links_out_of_the_repository(repository: Path, tmp_path: Path) -> None:
+    """Argo CD refuses such a repository; where it does not look, podplan does not follow them either."""
+    secret = tmp_path / "secret.yaml"
+    secret.write_text(ALONE)
+    (repository / "apps/train/link.yaml").symlink_to(secret)
+    with pytest.raises(server.Refused):
+        handed(repository, tmp_path)
+    (repository / "apps/train/link.yaml").unlink()
+    where = handed(repository, tmp_path)
+    (where.folder / "link.yaml").symlink_to(secret)
+    assert "link.yaml: leads out of the repository" in refusal(where, PROD)
+    (where.folder / "link.yaml").unlink()
+    (where.folder / "resnet.yaml").write_text(
+        PROFILE.replace("../../bases/torch.yaml", "../../../../../secret.yaml")
+    )
+    assert "leads out of the repository" in refusal(where, PROD)
+
+
+SECRET = "hunter2-Zk3Vb9"
+
+
+def test_no_secret_comes_into_the_ui(tmp_path: Path) -> None:
+    text = ALONE.replace("replicas: 1", f"replicas: one, env: {{API_TOKEN: {SECRET}, HF_TOKEN: [{SECRET}]}}")
+    secret = f"apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\nstringData: {{a: [{SECRET}]}}\n"
+    where = only(tmp_path, {"alone.yaml": text, "secret.yaml": secret})
+    told = refusal(where, [{"name": "manifests", "string": "include"}])
+    assert "error" in told
+    assert SECRET not in told
+    assert "alone.yaml:4: " in told
+
+
+def test_a_destination_without_the_kind_is_warned_of(tmp_path: Path) -> None:
+    where = only(tmp_path, {"alone.yaml": ALONE})
+    told = server.generate(
+        where, env={"KUBE_API_VERSIONS": "v1,v1/Pod,apps/v1", "KUBE_VERSION": "v1.99.1"}
+    ).err
+    assert "the destination does not know batch.tensorstack.dev/v1beta1" in told
+    assert "the destination runs Kubernetes 1.99, which is not known here" in told
+
+
+MATRIX = f"{{maxInstances: 900, axes: {{a: {list(range(900))}}}}}"
+SLOW = ALONE.replace("run: ", f'env: {{A: "${{{{ matrix.a }}}}"}}, matrix: {MATRIX}, run: ')
+LONG = {f"{number}.yaml": SLOW.replace("alone", f"a{number}") for number in range(8)}
+
+
+def test_a_deadline_of_argo_cd_in_the_middle(tmp_path: Path) -> None:
+    """SIGTERM ends it with a sentence, at once and without a word of the stream.
+
+    Where the machine is so busy that the first deadline comes before Python has started, there is another.
+    """
+    where = only(tmp_path, LONG)
+    env = server.variables(where)
+    for deadline in (1.5, 8.0):
+        before = time.monotonic()
+        answer = server.run(server.plugin().generate, where, env, deadline)
+        assert time.monotonic() - before < deadline + server.GRACE
+        assert answer.out == ""
+        assert answer.code != 0
+        if answer.err:
+            break
+    assert answer.err == "podplan: Argo CD ended this before all was rendered, and nothing is handed over\n"
+    assert answer.code == 143
+
+
+def test_a_deadline_of_the_plugin(tmp_path: Path) -> None:
+    where = only(tmp_path, LONG)
+    with pytest.raises(PluginError, match="exit status 4: podplan: this took longer than 1 second"):
+        server.generate(where, flags=["--deadline", "1"], deadline=DEADLINE)
