@@ -255,7 +255,7 @@ def test_a_pull_request_shows_what_it_would_change(pull_request: Path, installed
     for text in (ran.summary, ran.log, (pull_request / "comment.txt").read_text()):
         assert ran.outputs["impact"] in text
         assert "many.yaml" in text
-    assert ran.summary.index("### ℹ️ podplan") < ran.summary.index("### podplan diff")
+    assert ran.summary.index("### ⚠️ podplan") < ran.summary.index("### podplan diff")
     only = run(pull_request, installed, {"command": "diff", "base": "HEAD^1.."})
     assert only.outputs["impact"] == ran.outputs["impact"]
     assert only.outputs["findings"] == ""

@@ -14,7 +14,7 @@ from podplan.actions.files import append, demand_inside, fitting, outputs
 from podplan.actions.inputs import Inputs, inputs
 from podplan.actions.report import comment, summary, told
 from podplan.check import Result
-from podplan.cli import check, checking, diff, render
+from podplan.cli import changed, check, checking, diff, render
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, NOTHING, WRONG_REQUEST
 from podplan.cli.output import reason, replace_file, write
 from podplan.cli.reporting import rendered
@@ -36,11 +36,12 @@ CODES = {
 
 
 class Compared(NamedTuple):
-    """The difference to the base, or a notice why there is none, or the error that kept it from being had."""
+    """The difference to the ``base``, or a notice why there is none, or the error that kept it from us."""
 
     diff: Diff | None = None
     notice: str = ""
     error: Exception | None = None
+    base: str = ""
 
 
 @click.command("action")
@@ -84,8 +85,13 @@ def _check(asked: Inputs, environ: Mapping[str, str]) -> int:
     result = None
     if asked.command == "check":
         flags = check.command.make_context("check", _flags(asked)).params
-        wanted = checking.checking(**flags | {"paths": asked.paths})
-        result = checking.run(asked.paths, wanted)
+        del flags["paths"]
+        if compared.base:
+            change = changed.Asked(affected=False, ref=compared.base, changed=False, new=False)
+            result, wanted = changed.check_change(asked.paths, change, flags)
+        else:
+            wanted = checking.checking(asked.paths, **flags)
+            result = checking.run(asked.paths, wanted)
     _leave(asked, environ, result, compared)
     _show(result, compared)
     if compared.error is not None:
@@ -103,7 +109,8 @@ def _compared(asked: Inputs, environ: Mapping[str, str]) -> Compared:
         against = base(asked.base, root_of(asked.paths[0]), environ)
         if against.revision:
             flags = {"environments": asked.environment, "fail_on": asked.fail_on or None}
-            return Compared(diff.compared(asked.paths, base=against.revision, **flags))
+            found = diff.compared(asked.paths, base=against.revision, **flags)
+            return Compared(found, base=against.revision)
     except (RequestError, NoSuchPath, BoundExceeded) as error:
         if asked.base or isinstance(error, BoundExceeded):
             return Compared(error=error)
