@@ -375,6 +375,17 @@ def test_no_text_of_files_is_markup(tmp_path: Path, text: str) -> None:
     assert "\x1b" not in found
 
 
+def test_no_text_of_files_is_a_command_of_a_workflow(git: Git, tmp_path: Path) -> None:
+    script = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n    ::error::y\n    ##[group]\n    two\n"
+    (tmp_path / "map.yaml").write_text(script)
+    commit(git, "script")
+    (tmp_path / "map.yaml").write_text(script.replace("two", "three"))
+    (tmp_path / "::error file=x::y.yaml").write_text(job("three"))
+    found = diff_text.render(compared(()))
+    assert "| ## [group]" in found
+    assert not [line for line in found.splitlines() if line.lstrip().startswith("::")]
+
+
 @pytest.mark.usefixtures("git")
 def test_names_of_files_and_jobs_are_no_markup_either(tmp_path: Path) -> None:
     (tmp_path / "@all <b> `x` [y](z) | w.yaml").write_text(job("three"))

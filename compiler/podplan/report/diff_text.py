@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import wrap
 
 from podplan.diff.model import ABSENT, Diff, Difference
@@ -11,6 +12,7 @@ from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
 
 WIDTH = 80  # within which a change is told in one line
 GREEN = "32"
+_COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)  # of a workflow, in whose log this may be
 _COLOURS = {"created": GREEN, "mended": GREEN, "removed": RED, "broken": RED, "re-run": YELLOW}
 
 
@@ -26,7 +28,7 @@ def render(diff: Diff, style: Style = PLAIN) -> str:
         parts += _jobs(diff, style)
         parts += _changes(diff, style)
     parts += ["\n".join(f"note    {note}" for note in diff.notes)] if diff.notes else []
-    return "\n\n".join(parts) + "\n"
+    return _COMMAND.sub(r"\1\\x3a:", "\n\n".join(parts).replace("##[", "## [")) + "\n"
 
 
 def _jobs(diff: Diff, style: Style) -> list[str]:
@@ -70,7 +72,9 @@ def _change(change: Difference, names: list[str], style: Style) -> str:
         line = f"{head}: {gone}{short}"
         if len(line) <= WIDTH:
             return f"{style.paint(head, BOLD)}{line[len(head) :]}\n{around}"
-    return "\n".join([style.paint(head, BOLD), *(f"    {_painted(line, style)}" for line in told), around])
+    around_them = (f"|{line[1:]}" if line.startswith(" ") else line for line in told)
+    shown = (f"    {_painted(line, style)}" for line in around_them)
+    return "\n".join([style.paint(head, BOLD), *shown, around])
 
 
 def _wrapped(text: str, indent: int) -> list[str]:
