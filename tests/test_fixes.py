@@ -12,6 +12,7 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.lint.catalogue import whole
+from tests.command import JOB
 from tests.golden import FIXTURES, mistake_cases, podplan
 
 CASES = sorted((FIXTURES / "fixes").glob("*.yaml"))
@@ -116,3 +117,16 @@ def test_what_profiles_share_is_not_safe_to_change_for_one(
     )
     assert podplan("check", "--diff", "--select", "CR009", "a.yaml").out == ""
     assert "-  env:" in podplan("check", "--diff", "--unsafe-fixes", "--select", "CR009", "a.yaml").out
+
+
+def test_a_key_is_not_renamed_to_one_that_takes_another_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The new name stands at another path, and an error there is one that the fix brings."""
+    monkeypatch.chdir(tmp_path)
+    text = JOB.replace("      spec:\n", "      spec:\n        dnsPolic: [{name: a}]\n")
+    Path("job.yaml").write_text(text)
+    said = podplan("check", "--fix", "job.yaml")
+    assert 'did you mean "dnsPolicy"?' in said.out
+    assert "it would bring SCHEMA002" in said.err
+    assert Path("job.yaml").read_text() == text

@@ -191,3 +191,17 @@ def test_more_replicas_never_give_fewer_objects(cr: Object, more: int) -> None:
         entry["replicas"] = entry.get("replicas", 1) + more
     counts = [sum(group.replicas for group in lower(one)) for one in (cr, greater)]
     assert counts[0] <= counts[1]
+
+
+@settings(short, max_examples=20)
+@given(somewhat_broken)
+def test_the_difference_of_equal_trees_is_empty(folder: Path, content: bytes) -> None:
+    for name in ("one", "other"):
+        (folder / name).mkdir(exist_ok=True)
+        (folder / name / FILE).write_bytes(content)
+    said = podplan("diff", "--base-tree", "one", "other", "--exit-code", "--format", "json")
+    honest(said)
+    if said.code < 2:
+        assert said.code == 0, said.out
+        counts = json.loads(said.out)["impact"]["jobs"]
+        assert not any(counts.values()), counts

@@ -174,6 +174,8 @@ def _failure(chosen: Sequence[Finding], before: Result, after: Result) -> str:
         if now[rule, file] > was[rule, file] - number:
             return f"{rule} would still be there"
     paths = {one.location.path for one in chosen}
+    # A key that is renamed stands at another path afterwards.
+    paths |= {(*one.location.path[:-1], edit.text) for one in chosen for edit in _edits(one)}
     of_form = all(found.rule.startswith(OF_FORM) for found in chosen)
     for found in after.repairs:
         key = found.rule, found.location.file
