@@ -8,7 +8,7 @@ takes them from here.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from podplan.typing import NamedTuple
 
@@ -132,10 +132,17 @@ _LONG = 60
 
 def fits(form: str, text: str) -> bool:
     """Whether ``text`` has the form of that name (a key of ``FORMS``)."""
+    return _fits(form, text) if len(text) <= _LONG else _matches(form, text)
+
+
+def _matches(form: str, text: str) -> bool:
     wanted = FORMS[form]
     return wanted.shortest <= len(text) <= wanted.longest and all(
         pattern.search(text) for pattern in _compiled(form)
     )
+
+
+_fits = lru_cache(maxsize=4096)(_matches)  # the same labels and names are in all objects of a job
 
 
 def fault(form: str, text: str) -> str:

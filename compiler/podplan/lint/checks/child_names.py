@@ -105,8 +105,11 @@ def _named(jobs: list[Job]) -> list[tuple[Doc, Path, str]]:
 def _earlier(jobs: list[Job], job: Job) -> list[Job]:
     """The jobs of other files and documents before the first variant of ``job``."""
     before: list[Job] = []
+    if len(jobs) == 1 and jobs[0] is job:
+        return before
+    this = instance(job)
     for other in jobs:
-        if instance(other) == instance(job):
+        if instance(other) == this:
             break
         before.append(other)
     return before
