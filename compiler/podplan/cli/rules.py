@@ -61,7 +61,8 @@ def command(format_: str, export: str | None, k8s_version: str, config: str, iso
 def _line(row: dict[str, Any], code: int, name: int) -> str:
     """A rule in one line; * is what --export vap writes."""
     mark = "*" if row["exported"] else " "
-    return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}\n"
+    needs = " (with --base)" if "base" in row.get("needs", ()) else ""
+    return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}{needs}\n"
 
 
 def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:
@@ -80,6 +81,7 @@ def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:
             "kinds": sorted(policy.scope.kinds),
             "preset": policy.preset,
             "preview": policy.preview,
+            "needs": list(policy.needs),
             "exported": not lacking[policy.rule.code],
             "notExported": lacking[policy.rule.code] or None,
             "file": policy.file if policy.origin is not None else None,
@@ -97,6 +99,7 @@ def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:
             "kinds": [],
             "preset": "default",
             "preview": False,
+            "needs": [],
             "exported": False,
             "notExported": "it is about the form of files, which the schemas of the API server check",
             "file": None,

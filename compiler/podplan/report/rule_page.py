@@ -8,6 +8,7 @@ from podplan.emit import emit_document
 from podplan.rules import Rule
 from podplan.typing import Any
 
+NEEDS = {"inventory": "inventory", "base": "a revision to compare with (`--base`)"}
 LEVELS = {
     "profile": "profiles",
     "cr": "CRs",
@@ -78,7 +79,7 @@ def _facts(data: Mapping[str, Any]) -> str:
     where = looks_at(scope)
     kinds = f" ({', '.join(scope['kinds'])})" if scope.get("kinds") else ""
     preset = data.get("presets", ["default"])[0]
-    more = f"; needs {', '.join(data['needs'])}" if data.get("needs") else ""
+    more = "".join(f"; needs {NEEDS[need]}" for need in data.get("needs", ()))
     has_twin = isinstance(data.get("admission"), dict) and not data.get("preview")
     more += "; exported for the API server" if has_twin else ""
     return f"**{_severity(data)}**, {data['basis']}; looks at {where}{kinds}; preset {preset}{more}"

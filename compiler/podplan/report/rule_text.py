@@ -15,6 +15,7 @@ from podplan.report.visible import visible
 from podplan.rules import Rule
 from podplan.typing import Any
 
+NEEDS = {"inventory": "a ClusterInventory", "base": "a revision to compare with (--base)"}
 VERDICTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
 
 
@@ -36,6 +37,7 @@ def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": list(scope.get("kinds", ())),
         "preset": data.get("presets", ["default"])[0],
         "preview": bool(data.get("preview")),
+        "needs": list(data.get("needs", ())),
         "why": " ".join(data["why"].split()),
         "proof": data.get("proof"),
         "help": data.get("help"),
@@ -66,6 +68,7 @@ def of_own(policy: Policy) -> dict[str, Any]:
         "kinds": sorted(policy.scope.kinds),
         "preset": policy.preset,
         "preview": policy.preview,
+        "needs": list(policy.needs),
         "why": f"it is a ValidatingAdmissionPolicy in {policy.file}",
     }
 
@@ -105,7 +108,10 @@ def _facts(data: Mapping[str, Any]) -> str:
         return f"basis: {data['basis']}"
     kinds = f" ({', '.join(data['kinds'])})" if data["kinds"] else ""
     preview = ", preview" if data["preview"] else ""
-    return f"basis: {data['basis']}; looks at {data['looksAt']}{kinds}; preset {data['preset']}{preview}"
+    needs = "".join(f"; needs {NEEDS[need]}" for need in data["needs"])
+    return (
+        f"basis: {data['basis']}; looks at {data['looksAt']}{kinds}; preset {data['preset']}{preview}{needs}"
+    )
 
 
 def _section(key: str, data: Mapping[str, Any]) -> list[str]:
@@ -145,7 +151,9 @@ def _wrapped(said: str, style: Style) -> list[str]:
 def _example(example: Mapping[str, Any]) -> str:
     objects = example.get("objects") or [example["object"]]
     beside = (f"# {name}\n{emit_document(data)}" for name, data in example.get("files", {}).items())
-    return "---\n".join((*(emit_document(entry) for entry in objects), *beside))
+    tool = f'# with [gitops] tool = "{example["gitops"]}"\n' if "gitops" in example else ""
+    was = [f"# before, as a patch\n{emit_document(example['before'])}"] if "before" in example else []
+    return tool + "---\n".join((*(emit_document(entry) for entry in objects), *beside, *was))
 
 
 def _configure(code: str) -> list[str]:
