@@ -62,7 +62,13 @@ class Faulty:
 def faulty() -> Any:
     """A process that makes runs, until it is left."""
     root = Path(__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), *filter(None, sys.path)])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(root), *filter(None, sys.path)]),
+        # Runs may have a cache, but not that of whoever runs the tests.
+        "PODPLAN_NO_CACHE": "",
+        "XDG_CACHE_HOME": "/nowhere",
+    }
     with subprocess.Popen(
         [sys.executable, "-m", "tests.faulty"],
         stdin=subprocess.PIPE,

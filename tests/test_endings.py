@@ -228,6 +228,27 @@ def test_two_runs_at_once(tmp_path: Path, pytestconfig: pytest.Config) -> None:
         assert len(list(folder.iterdir())) == 6
 
 
+def test_runs_at_once_share_a_cache(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+    """Whoever writes an entry, or finds one, says the same."""
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository" / ".git").mkdir()
+    for one in range(12):
+        (tmp_path / "repository" / f"{one}.yaml").write_text(BAD_JOB.replace("name: count", f"name: c-{one}"))
+    command = [*PODPLAN, "check", "repository", "--cache-dir"]
+    environment = {**os.environ, "PODPLAN_NO_CACHE": ""}
+    for number in range(20 if pytestconfig.getoption("thorough") else 1):
+        three = [
+            subprocess.Popen(
+                [*command, f"cache-{number}"], cwd=tmp_path, stdout=subprocess.PIPE, env=environment
+            )
+            for _ in range(3)
+        ]
+        ends = [(process.communicate(timeout=60)[0], process.returncode) for process in three]
+        assert ends == [ends[0]] * 3
+        assert ends[0][1] == 1
+        assert len(list((tmp_path / f"cache-{number}").iterdir())) == 1
+
+
 def test_the_clock_is_only_the_day_of_suppressions(tmp_path: Path) -> None:
     """Whatever day it is: the same findings, but for suppressions that end."""
     (tmp_path / "bad.yaml").write_text(BAD_JOB)

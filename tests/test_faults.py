@@ -142,3 +142,37 @@ def test_the_faults_happen(runs: Faulty, tmp_path: Path) -> None:
             for step in range(clean.steps - 6, clean.steps)
         ]
         assert any(end.code != clean.code for end in ends), fault
+
+
+def with_cache(folder: Path) -> Path:
+    """A folder with a repository of as many jobs as the cache is for."""
+    (folder / "repository" / ".git").mkdir(parents=True)
+    for number in range(12):
+        text = BAD_JOB.replace("name: count", f"name: count-{number}")
+        (folder / "repository" / f"{number}.yaml").write_text(text)
+    return folder
+
+
+@pytest.mark.parametrize("filled", [False, True], ids=["empty", "filled"])
+def test_whatever_goes_wrong_with_the_cache(
+    runs: Faulty, filled: bool, tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """The verdict is the same, then and afterwards; of a cache that fails, nobody hears."""
+    few = not pytestconfig.getoption("thorough")
+    arguments = ["check", "repository", "--cache-dir", "cache"]
+    clean = runs.run(with_cache(tmp_path / "clean"), arguments)
+    assert len(list((tmp_path / "clean" / "cache").iterdir())) == 1
+    again = runs.run(tmp_path / "clean", arguments)
+    assert again[:3] == clean[:3]
+    assert again.steps != clean.steps
+    last = again.steps if filled else clean.steps
+    for fault in FAULTS:
+        for step in range(last) if not few else [max(last - 1 - len(fault) % 4, 0)]:
+            folder = with_cache(tmp_path / f"{fault}-{step}")
+            if filled:
+                runs.run(folder, arguments)
+            before = tree(folder / "repository")
+            check_honest(runs.run(folder, arguments, fault, step), fault)
+            if tree(folder / "repository") == before:
+                for _ in range(2):
+                    assert runs.run(folder, arguments)[:3] == clean[:3], (fault, step)

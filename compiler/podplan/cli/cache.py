@@ -158,7 +158,8 @@ def keep(folder: str, key: str, said: Said, trace: Trace) -> None:
                 stream.write(_checksum(key, body).encode() + b"\n" + body)
             os.replace(temporary, os.path.join(folder, key + SUFFIX))
         except BaseException:
-            os.unlink(temporary)
+            with suppress(OSError):  # renamed already, or the folder is gone
+                os.unlink(temporary)
             raise
         evict(folder, MAX_ENTRIES, MAX_BYTES)
 
