@@ -18,7 +18,7 @@ from podplan.argocd.options import demand_options, with_options
 from podplan.argocd.parameters import Given, given
 from podplan.cli.checking import demand_all, exit_code
 from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, NOTHING
+from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
 from podplan.cli.options import FAIL_ON, Request, request
 from podplan.cli.output import drop_output, write
 from podplan.cli.terms import rule_options
@@ -37,7 +37,7 @@ from podplan.typing import Any, NoReturn
 FOLDER = os.curdir
 SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part
 _OF_OTHER_FILES = ("PROF002", "PROF016")  # a base or an inventory that is not there
-STOPPED = 128 + signal.SIGTERM
+STOPPED = KILLED + signal.SIGTERM
 
 
 @click.group("cmp")
@@ -48,7 +48,7 @@ def command() -> None:
     """
 
 
-@command.command("discover")
+@command.command("discover", short_help="Say whether this folder holds a profile.")
 def discover() -> int:
     """Print the first file that holds a profile; nothing means that this folder is not for podplan.
 
@@ -60,7 +60,7 @@ def discover() -> int:
     return CLEAN
 
 
-@command.command("parameters")
+@command.command("parameters", short_help="Print what an Application may set.")
 def announce() -> int:
     """Print the parameters that an Application may set, as JSON: those of the profiles here among them."""
     import json
@@ -73,7 +73,7 @@ def announce() -> int:
         except Exception as error:  # the form that shows them must not fail: generate says what is wrong
             _warn([f"the params of the profiles are not known: {error}"])
             profiles = []
-    write(json.dumps(announced(profiles), ensure_ascii=False, indent=2) + "\n")
+    write(json.dumps(announced(profiles), indent=2) + "\n")
     return CLEAN
 
 
@@ -93,7 +93,7 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
     return value
 
 
-@command.command("generate")
+@command.command("generate", short_help="Print the CRs, all of them checked, or none.")
 @click.option(
     "--fail-on", type=click.Choice(FAIL_ON), default=None, help="Severity that keeps everything back [error]."
 )
@@ -121,9 +121,11 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
     multiple=True,
     help="A sync option for the CRs of profiles, such as Delete=confirm.",
 )
-@click.option("--emit", default="cr", expose_value=False, callback=_only_crs, help="What is printed: cr.")
+@click.option(
+    "--emit", metavar="cr", default="cr", expose_value=False, callback=_only_crs, help="What is printed."
+)
 @click.option("--k8s-version", metavar="1.NN", default="", help="Instead of what KUBE_VERSION says.")
-@click.option("--config", metavar="FILE", shell_complete=files, default="", help="Configuration.")
+@click.option("--config", metavar="FILE", shell_complete=files, default="", help="This, not the nearest.")
 @click.option("--isolated", is_flag=True, help="No configuration file.")
 @rule_options
 def generated(
@@ -170,7 +172,7 @@ def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterab
     _warn(warnings)
     if code == CLEAN:
         text = stream(emit_document(data) for data in made.objects)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        _let_finish()
         try:
             write(text)
         except BrokenPipeError:  # nobody has the whole of it, so this was no success
@@ -233,6 +235,13 @@ def _stop_in_time(deadline: int) -> None:
         os.write(2, b"podplan: Argo CD ended this before all was rendered, and nothing is handed over\n")
         sys.exit(STOPPED)
 
-    signal.signal(signal.SIGALRM, late)
     signal.signal(signal.SIGTERM, stopped)
-    signal.setitimer(signal.ITIMER_REAL, deadline)
+    if hasattr(signal, "SIGALRM"):  # Windows has no such signal
+        signal.signal(signal.SIGALRM, late)
+        signal.setitimer(signal.ITIMER_REAL, deadline)
+
+
+def _let_finish() -> None:
+    """What is begun to be handed over is handed over: Argo CD has a deadline of its own."""
+    if hasattr(signal, "SIGALRM"):
+        signal.setitimer(signal.ITIMER_REAL, 0)
