@@ -11,7 +11,7 @@ from podplan.check import Result, narrowed
 from podplan.cli.checking import checking, run
 from podplan.cli.options import Request
 from podplan.findings import Finding
-from podplan.reading.files import NoSuchPath, root_of
+from podplan.reading.files import NoSuchPath, OutsideRoot, mentions, root_of
 from podplan.requests import RequestError
 from podplan.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -183,11 +183,10 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
 def _was_inventory(folder: str, change: Change) -> bool:
     if change.before is None or not change.before.endswith((".yaml", ".yml")):
         return False
-    path = os.path.join(folder, change.before)
-    if os.path.islink(path) or not os.path.isfile(path):
+    try:
+        return mentions(folder, os.path.join(folder, change.before), [b"ClusterInventory"])
+    except (OSError, OutsideRoot):
         return False
-    with open(path, "rb") as stream:
-        return b"ClusterInventory" in stream.read()
 
 
 def _known(result: Result, changes: Collection[Change]) -> Known:
