@@ -376,7 +376,8 @@ def test_no_text_of_files_is_markup(tmp_path: Path, text: str) -> None:
 
 
 def test_no_text_of_files_is_a_command_of_a_workflow(git: Git, tmp_path: Path) -> None:
-    script = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n    ::error::y\n    ##[group]\n    two\n"
+    script = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  x: |\n"
+    script += "    ::error::y\n    ##[group]\n    two\n"
     (tmp_path / "map.yaml").write_text(script)
     commit(git, "script")
     (tmp_path / "map.yaml").write_text(script.replace("two", "three"))

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.diff.lowered import lowered
-from podplan.diff.model import ABSENT
+from podplan.diff.model import ABSENT, Difference
 from podplan.diff.values import compared
 from podplan.findings import value_at
 from podplan.groups import Group
 from podplan.provenance import Doc, Indexed
+from podplan.report.diff_changes import lines
 
 NAMES = st.sampled_from(["a", "b", "c", "env", "limits", "ports"])
 WORDS = st.one_of(
@@ -109,9 +110,32 @@ def test_the_value_of_an_option_is_told_with_it() -> None:
     assert found == [(["--lr", "1"], ["--lr", "2"], ("args", 2)), (ABSENT, ["--amp"], ("args", 4))]
 
 
-def test_a_list_that_is_beyond_measure_is_told_whole() -> None:
-    before, after = [str(number) for number in range(5_000)], [str(number) for number in range(1, 5_001)]
-    assert [delta.before for delta in compared({"args": before}, {"args": after})] == [before]
+def test_of_a_list_that_is_beyond_measure_the_stretch_is_told_that_differs() -> None:
+    words = [str(number) for number in range(5_000)]
+    before, after = ["same", *words, "end"], ["same", *words[1:], "new", "end"]
+    found = [(delta.before, delta.after) for delta in compared({"args": before}, {"args": after})]
+    assert found == [(words, [*words[1:], "new"])]
+    assert [delta.after for delta in compared({"args": before}, {"args": [*before, "x"]})] == [["x"]]
+
+
+def test_what_takes_the_square_of_its_length_is_short() -> None:
+    """Words and lines of which nothing is alike but everything nearly: each compared with each."""
+    before, after = (["a", "b"] * 20_000 for _ in range(2))
+    after[::3] = ["c"] * len(after[::3])
+    assert len(list(compared({"args": before}, {"args": after}))) == 1
+    change = Difference("ConfigMap", "data.x", (), "\n".join(before), "\n".join(after), 1, (), (0,))
+    assert lines(change) == ["- 40000 lines", "+ 40000 lines, others from line 1 on"]
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=12), st.lists(st.sampled_from("abc"), max_size=12))
+@settings(deadline=None)
+def test_of_lines_those_are_told_that_go_and_come(one: list[str], other: list[str]) -> None:
+    change = Difference("ConfigMap", "x", (), "\n".join([*one, "z"]), "\n".join([*other, "z"]), 1, (), (0,))
+    told = lines(change)
+    gone, new = (Counter(line[2:] for line in told if line[0] == sign) for sign in "-+")
+    if "\n" in change.before + change.after:
+        assert Counter(one) - Counter(other) <= gone
+        assert Counter(one) - gone == Counter(other) - new
 
 
 def group(start: int, replicas: int, image: str = "a") -> Group:

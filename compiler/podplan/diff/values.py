@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ _ORDERED = frozenset({"env", "replicaSpecs"})
 _SIZED = frozenset(
     {"limits", "requests", "resources", "sizeLimit", "shm", "allocatable", "quota", "capacity", "storage"}
 )
-MAX_WORDS = 2_000  # of a list that is compared word by word
+MAX_WORDS = 200  # of a stretch that is compared word by word: that takes the square of their number
 
 
 class Delta(NamedTuple):
@@ -135,19 +135,34 @@ def _words(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[
 
     The value of an option comes with the option: ["--epochs", 90] and not [90].
     """
-    if max(len(before), len(after)) > MAX_WORDS:
-        yield _delta(pair, left, right, before, after)
-        return
     one, other = ([repr(word) for word in side] for side in (before, after))
-    for how, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
-        if how == "equal":
-            continue
-        option = (
-            i > 0 and k > 0 and _is_option(before[i - 1]) and not _is_option((before[i:j] or after[k:m])[0])
-        )
+    for i, j, k, m in _stretches(one, other):
+        words = (before[i:j] or after[k:m])[0]
+        option = i > 0 and k > 0 and _is_option(before[i - 1]) and not _is_option(words)
         start, begin = (i - 1, k - 1) if option else (i, k)
         found = _delta(pair, left, right, before[start:j] or ABSENT, after[begin:m] or ABSENT)
         yield found._replace(before_path=(*left, i), after_path=(*right, k))
+
+
+def _stretches(one: list[str], other: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Where two lists of words differ; what is long and has nothing around it in common, as one stretch."""
+    start, end = around(one, other)
+    left, right = (side[start : len(side) - end] for side in (one, other))
+    if max(len(left), len(right)) > MAX_WORDS:
+        yield start, len(one) - end, start, len(other) - end
+        return
+    for how, i, j, k, m in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        if how != "equal":
+            yield start + i, start + j, start + k, start + m
+
+
+def around(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
+    """How many entries two lists have in common at their beginning, and behind that at their end."""
+    shorter = min(len(one), len(other))
+    start = next((number for number in range(shorter) if one[number] != other[number]), shorter)
+    rest = shorter - start
+    end = next((number for number in range(rest) if one[-1 - number] != other[-1 - number]), rest)
+    return start, end
 
 
 def _is_option(word: Any) -> bool:

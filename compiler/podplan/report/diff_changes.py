@@ -9,11 +9,13 @@ from difflib import unified_diff
 from typing import Any
 
 from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference
+from podplan.diff.values import around
 from podplan.report.diff_words import listed, plural
 from podplan.report.visible import visible
 
 MAX_VALUE = 240  # characters of a value in one line
 MAX_HUNK = 24  # lines of a text that changes
+MAX_COMPARED = 500  # lines that are compared one by one: that takes the square of their number
 
 
 def extent(change: Difference, names: Sequence[str]) -> str:
@@ -118,7 +120,12 @@ def _script(before: Any, after: Any) -> tuple[Any, Any]:
 
 
 def _hunk(before: str, after: str) -> list[str]:
-    found = list(unified_diff(before.splitlines(), after.splitlines(), n=1, lineterm=""))[2:]
+    one, other = before.splitlines(), after.splitlines()
+    start, end = around(one, other)
+    if max(len(one), len(other)) - start - end > MAX_COMPARED:
+        return [f"- {len(one)} lines", f"+ {len(other)} lines, others from line {start + 1} on"]
+    one, other = (side[max(start - 1, 0) : len(side) - max(end - 1, 0)] for side in (one, other))
+    found = list(unified_diff(one, other, n=1, lineterm=""))[2:]
     kept = [
         "  …" if line.startswith("@@") else f"{line[0]} {visible(line[1:])[:MAX_VALUE]}" for line in found[1:]
     ]
