@@ -17,6 +17,7 @@ from podplan.cli.settings import DEFAULTS
 from podplan.config import Config, config_for, config_from
 from podplan.config.lines import lines_of
 from podplan.findings import Severity
+from podplan.limits import BoundExceeded
 from podplan.requests import RequestError
 from tests.command import podplan
 
@@ -175,7 +176,7 @@ def test_a_chain_of_files_has_an_end(top: Path) -> None:
     for number in range(40):
         write(top / f"{number}.toml", f'extend = "{number + 1}.toml"\n')
     write(top / "40.toml", "")
-    with pytest.raises(RequestError, match="more than 32 files extend each other"):
+    with pytest.raises(BoundExceeded, match="more than 32 files extend each other"):
         config_from("0.toml")
 
 

@@ -31,8 +31,8 @@ def filled(pattern: str, known: Known) -> str | Indexed | None:
 def each_filled(patterns: Iterable[str], known: Known) -> list[str | Indexed]:
     """The words of options such as ``--role {type}``, those left out that have no value here."""
     words: list[str | Indexed] = []
-    for pattern in patterns:
-        option = [filled(word, known) for word in pattern.split()]
+    for text in patterns:
+        option = [filled(word, known) for word in text.split()]
         words += [word for word in option if word is not None] if None not in option else []
     return words
 
