@@ -187,6 +187,8 @@ def test_nothing_is_read_and_nothing_written_through_a_link_out_of_the_tree(
     for path in ("a.txt", str(temp)):
         assert run(workspace, installed, {"comment-file": path}).outputs["comment-file"] == path
     assert temp.read_text() == (workspace / "a.txt").read_text()
+    (workspace / "temporary").symlink_to(workspace.parent / "work-temp")
+    assert run(workspace, installed, {"sarif-file": "temporary/a.sarif"}).steps[-1].code == 2
     ran = run(workspace, installed, {"command": "render", "output-dir": "out"})
     assert ran.steps[-1].code == 2
     assert "hunter2" in (outside / "secret.yaml").read_text()
@@ -295,6 +297,8 @@ def test_a_change_that_breaks_a_job_fails_the_step(pull_request: Path, installed
     ran = run(pull_request, installed, {"command": "diff", "base": "main"})
     assert ran.steps[-1].code == 1
     assert "1 broken" in ran.outputs["impact"]
+    (pull_request / "podplan.toml").write_text('fail-on = "never"\n')
+    assert run(pull_request, installed, {"command": "diff", "base": "main"}).success
 
 
 def test_without_history_a_notice_says_what_to_do(pull_request: Path, installed: Path) -> None:

@@ -22,17 +22,17 @@ class Base(NamedTuple):
 def base(asked: str, root: str, environ: Mapping[str, str]) -> Base:
     """What a step compares with: what it asks for, else for a pull request what that would be merged into.
 
-    Raises RequestError where what it asks for cannot be had.
+    Raises RequestError where what it asks for cannot be had, or git cannot read the checkout.
     """
     if asked:
         base_of(root, asked)
         return Base(asked)
     if environ.get("GITHUB_EVENT_NAME") != "pull_request":
         return Base("")
+    head = commit_of(root, "HEAD")
+    if head != environ.get("GITHUB_SHA", head):
+        return Base("", "the checkout is not the merge of the pull request; set the input base")
     try:
-        head = commit_of(root, "HEAD")
-        if head != environ.get("GITHUB_SHA", head):
-            return Base("", "the checkout is not the merge of the pull request; set the input base")
         commit_of(root, "HEAD^2")
         commit_of(root, PARENT)
     except RequestError:

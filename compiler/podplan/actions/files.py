@@ -38,13 +38,18 @@ def fitting(summary: str) -> str:
 
 
 def demand_inside(name: str, path: str, environ: Mapping[str, str]) -> None:
-    """Raises RequestError where a file or folder to write would be neither in the workspace nor among the
-    runner's temporary files: a link in the checkout may lead anywhere. A link in the place of the file itself
-    is replaced.
+    """Raises RequestError where a file or folder to write would not be in the workspace or among the runner's
+    temporary files, whichever it is written as: a link in the checkout may lead anywhere. A link in the place
+    of the file itself is replaced.
     """
-    folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
-    homes = [environ.get("GITHUB_WORKSPACE") or os.curdir, environ.get("RUNNER_TEMP") or os.curdir]
-    for home in map(os.path.realpath, homes):
-        if os.path.commonpath((folder, home)) == home:
+    written = os.path.normpath(os.path.join(os.path.realpath(os.curdir), path))
+    real = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
+    for home in (environ.get("GITHUB_WORKSPACE") or os.curdir, environ.get("RUNNER_TEMP") or os.curdir):
+        top = os.path.realpath(home)
+        if _is_in(real, top) and (_is_in(written, top) or _is_in(written, os.path.abspath(home))):
             return
     raise RequestError(f"{name}: {path} would not be in the workspace")
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return os.path.commonpath((path, folder)) == folder

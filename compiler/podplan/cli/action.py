@@ -16,6 +16,7 @@ from podplan.actions.report import comment, summary, told
 from podplan.check import Result
 from podplan.cli import changed, check, checking, diff, render
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, NOTHING, WRONG_REQUEST
+from podplan.cli.options import Request
 from podplan.cli.output import reason, replace_file, write
 from podplan.cli.reporting import rendered
 from podplan.diff.model import Diff
@@ -82,16 +83,7 @@ def _render(asked: Inputs) -> int:
 def _check(asked: Inputs, environ: Mapping[str, str]) -> int:
     """podplan check and podplan diff, or only the latter; what comes of them goes where it is wanted."""
     compared = _compared(asked, environ)
-    result = None
-    if asked.command == "check":
-        flags = check.command.make_context("check", _flags(asked)).params
-        del flags["paths"]
-        if compared.base:
-            change = changed.Asked(affected=False, ref=compared.base, changed=False, new=False)
-            result, wanted = changed.check_change(asked.paths, change, flags)
-        else:
-            wanted = checking.checking(asked.paths, **flags)
-            result = checking.run(asked.paths, wanted)
+    result, wanted = _checked(asked, compared.base)
     _leave(asked, environ, result, compared)
     _show(result, compared)
     if compared.error is not None:
@@ -100,7 +92,18 @@ def _check(asked: Inputs, environ: Mapping[str, str]) -> int:
         checking.demand_all(result)
         return checking.exit_code(result, wanted.fail_on)
     breaks = compared.diff is not None and compared.diff.impact.broken
-    return FINDINGS if breaks and asked.fail_on != "never" else CLEAN
+    return FINDINGS if breaks and wanted.fail_on is not None else CLEAN
+
+
+def _checked(asked: Inputs, base: str) -> tuple[Result | None, Request]:
+    """What there is to find, also in the change since ``base`` where there is one, and what was asked for."""
+    flags = check.command.make_context("check", _flags(asked)).params
+    del flags["paths"]
+    if asked.command == "check" and base:
+        change = changed.Asked(affected=False, ref=base, changed=False, new=False)
+        return changed.check_change(asked.paths, change, flags)
+    wanted = checking.checking(asked.paths, **flags)
+    return checking.run(asked.paths, wanted) if asked.command == "check" else None, wanted
 
 
 def _compared(asked: Inputs, environ: Mapping[str, str]) -> Compared:
@@ -178,8 +181,9 @@ def _text(printed: io.TextIOWrapper) -> str:
 
 def _ending(error: BaseException) -> tuple[int, str]:
     """The exit code for an error, and the sentence that tells of it."""
-    if type(error) in CODES:
-        return CODES[type(error)], str(error)
+    for kind, code in CODES.items():
+        if isinstance(error, kind):
+            return code, str(error)
     if isinstance(error, click.ClickException):
         return WRONG_REQUEST, error.format_message()
     if isinstance(error, OSError):
