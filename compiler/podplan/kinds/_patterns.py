@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from podplan.kinds._job import Job
 from podplan.patterns import pattern
@@ -20,12 +21,18 @@ def filled(pattern: str, known: Known) -> str | Indexed | None:
     A word in braces that is not in ``known`` stays as it is.
     """
     parts: list[str | int] = []
-    for number, piece in enumerate(WORD.split(pattern)):
+    for number, piece in enumerate(_pieces(pattern)):
         value = piece if number % 2 == 0 else known.get(piece, f"{{{piece}}}")
         if value is None:
             return None
         parts += value.parts if isinstance(value, Indexed) else [str(value)]
     return _joined(parts)
+
+
+@lru_cache(maxsize=256)
+def _pieces(pattern: str) -> list[str]:
+    """Text and words of a pattern in turn; there are as many patterns as facts and settings."""
+    return WORD.split(pattern)
 
 
 def each_filled(patterns: Iterable[str], known: Known) -> list[str | Indexed]:

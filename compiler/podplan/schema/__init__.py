@@ -34,6 +34,7 @@ _KINDS: dict[str, dict[str, tuple[str, ...]]] = {
 _NOT_LOWERED = ("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJob")
 _OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings", "Diff")
 _PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
+_NAMES = [kind + suffix for kind in (*_KINDS, *_NOT_LOWERED) for suffix in ("", "List")]
 _LISTS = {f"{kind}List": kind for kind in _KINDS}
 _WALKED_FIRST = 12
 _walks: dict[str, int] = {}
@@ -135,20 +136,19 @@ def _api_version(data: dict[str, Any]) -> list[Problem]:
 def _kind(data: dict[str, Any]) -> tuple[str, list[Problem]]:
     """The kind that is meant, "" when none is, and what is wrong with the way it is written."""
     written = data.get("kind")
-    kinds = [kind + suffix for kind in (*_KINDS, *_NOT_LOWERED) for suffix in ("", "List")]
-    if written in kinds:
+    if written in _NAMES:
         return str(written), []
     if not isinstance(written, str):
         return "", [Problem("SCHEMA003", 'required field "kind" is missing')]
 
     from podplan.schema.spelling import old_kind
 
-    meant = old_kind(written) or {kind.lower(): kind for kind in kinds}.get(written.lower(), "")
+    meant = old_kind(written) or {kind.lower(): kind for kind in _NAMES}.get(written.lower(), "")
     if meant:
         message = f'kind "{written}" is called "{meant}"; as written, the API server refuses it'
         return meant, [Problem("SCHEMA011", message, ("kind",))]
     known = f"the kinds are: {', '.join((*_KINDS, *_NOT_LOWERED))}"
-    message = f'{API_VERSION} has no kind "{written}"{did_you_mean(written, kinds)}'
+    message = f'{API_VERSION} has no kind "{written}"{did_you_mean(written, _NAMES)}'
     return "", [Problem("SCHEMA010", message, ("kind",), help=known)]
 
 

@@ -7,6 +7,7 @@ Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from podplan.lint.pod_security import baseline, restricted
 from podplan.lint.pod_security.pod import Violation
@@ -85,6 +86,7 @@ def applied(level: str, version: str) -> list[str]:
     return [name for name in known if name not in replaced]
 
 
+@lru_cache(maxsize=64)
 def minor(version: str) -> int:
     """The 36 of "1.36", "v1.36" or "1.36.2"; ValueError where it is no version 1 of Kubernetes."""
     parts = version.removeprefix("v").split(".")
