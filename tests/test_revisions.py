@@ -226,6 +226,17 @@ def test_the_environment_of_a_hook_leads_nowhere_else(
 
 
 @pytest.mark.usefixtures("git")
+def test_a_change_in_the_moment_of_the_commit_is_seen(tmp_path: Path) -> None:
+    """Of the size and time of what is committed: only the time of the index tells that it may be another."""
+    path, index = tmp_path / "a.yaml", tmp_path / ".git/index"
+    was = path.stat()
+    path.write_text("a: 2\n")
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    os.utime(index, ns=(was.st_atime_ns, was.st_mtime_ns))
+    assert revisions.changed(str(tmp_path), "HEAD") == [Change("modified", "a.yaml", "a.yaml")]
+
+
+@pytest.mark.usefixtures("git")
 def test_the_index_is_left_as_it_is(tmp_path: Path) -> None:
     os.utime(tmp_path / "a.yaml", (1, 1))
     before = (tmp_path / ".git/index").read_bytes()

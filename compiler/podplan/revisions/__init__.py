@@ -105,7 +105,11 @@ def _differences(root: str, sides: Sequence[str], index: str) -> bytes:
 
 @contextmanager
 def _own_index(root: str) -> Iterator[str]:
-    """A copy of the index: ``git diff`` writes the times of files into it, whatever one asks."""
+    """A copy of the index: ``git diff`` writes the times of files into it, whatever one asks.
+
+    It keeps the time of the index, by which git knows which files may have changed since without a trace
+    (https://git-scm.com/docs/racy-git).
+    """
     import shutil
     import tempfile
 
@@ -113,7 +117,7 @@ def _own_index(root: str) -> Iterator[str]:
         copy = os.path.join(folder, "index")
         own = os.fsdecode(_told(root, "the index", "rev-parse", "--git-path", "index")).removesuffix("\n")
         try:
-            shutil.copyfile(os.path.join(root, own), copy)
+            shutil.copy2(os.path.join(root, own), copy)
         except FileNotFoundError:  # of a repository where nothing was ever added
             pass
         except OSError as error:
