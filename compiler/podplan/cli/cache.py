@@ -67,6 +67,7 @@ def key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) -> str:
     asked = [
         *(FORMAT, __version__, _code(), time.strftime("%Y-%m-%d", time.gmtime())),
         *(os.getcwd(), list(paths), sorted(flags.items()), reports, os.environ.get(VARIABLE, "")),
+        [os.path.realpath(path) for path in paths],
         sorted({place for path in paths for place in _above(path)}),
     ]
     return blake2b(json.dumps(asked, default=str).encode(), digest_size=20).hexdigest()
