@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.command import BAD_JOB, ENVIRONMENTS, JOB
 from tests.github_action import ROOT, machine, plant, run
-from tests.github_runner import Command, Machine, Ran, Refused, parsed, run_action, run_steps, shown
+from tests.github_runner import (
+    Ran,
+    evaluated,
+    run_action,
+    run_steps,
+)
+from tests.test_github_workflows import EXAMPLES, Github, steps_of
 
 EVIL = "::error file=/etc/passwd::pwned ##[set-output name=findings]0 ::stop-commands::x"
 
@@ -264,6 +269,29 @@ def test_a_pull_request_shows_what_it_would_change(pull_request: Path, installed
     assert not only.annotations
 
 
+def test_the_example_workflows_make_a_comment_of_it(
+    pull_request: Path, installed: Path, tmp_path: Path
+) -> None:
+    """From the inputs in podplan.yml to the comment of podplan-comment.yml, but for GitHub's own actions."""
+    temp = pull_request.parent / "work-temp"
+    contexts = {"runner.temp": str(temp), "github.event.pull_request.number": "7"}
+    steps = {step.get("name"): step for step in steps_of(EXAMPLES[1], "check")}
+    wanted = {name: evaluated(str(value), contexts) for name, value in steps["podplan"]["with"].items()}
+    ran = run(pull_request, installed, {**wanted, "paths": "many.yaml"}, event(pull_request))
+    assert ran.outputs["comment-file"] == wanted["comment-file"]
+    leave = {**steps["Leave the number of the pull request"], "if": "always()"}
+    [left], _ = run_steps([leave], machine(pull_request, temp)._replace(contexts=contexts))
+    assert left.outcome == "success", left.log
+    (tmp_path / "github").mkdir()
+    github = Github(tmp_path / "github")
+    shutil.copytree(
+        evaluated(steps["Leave the report"]["with"]["path"], contexts), github.report, dirs_exist_ok=True
+    )
+    done, asked = github.comment()
+    assert done.outcome == "success", done.log
+    assert ran.outputs["impact"] in asked[-1][2]
+
+
 def test_no_value_leaves_its_fence_in_the_summary(pull_request: Path, installed: Path) -> None:
     hostile = "````\n</details>\n@everyone ![](https://a.b)\n```"
     variable = f"  replicas: 2\n  env: {{A: {json.dumps(hostile)}}}\n"
@@ -401,53 +429,3 @@ def test_a_machine_without_python_is_told_the_same(workspace: Path, tmp_path: Pa
     ran = run_action(ROOT, {}, bare)
     assert ran.steps[0].code == 2
     assert "python3 of at least 3.11" in ran.of("error")[0].data
-
-
-def test_the_runner_refuses_what_would_let_text_into_a_script(tmp_path: Path) -> None:
-    job = Machine(tmp_path, tmp_path, {"PATH": os.environ["PATH"]}, {"inputs.a": "$(touch OWNED)"})
-    steps: list[dict[str, Any]] = [
-        {"uses": "actions/checkout@v5"},
-        {"run": "echo ${{ inputs.a }}"},
-        {"run": "true", "env": {"A": "${{ github.event.pull_request.title }}"}},
-        {"run": "true", "env": {"A": "${{ format('{0}', inputs.a) }}"}},
-        {"run": "true", "if": "contains(inputs.a, 'x')"},
-        {"run": "true", "shell": "python"},
-        {"run": "echo A=B >> $GITHUB_ENV"},
-    ]
-    for step in steps:
-        with pytest.raises(Refused):
-            run_steps([step], job)
-    steps = [
-        {"id": "one", "run": 'echo "a=$A" >> $GITHUB_OUTPUT; exit 3', "env": {"A": "${{ inputs.a }}"}},
-        {"run": "echo never"},
-        {
-            "run": "echo $A",
-            "if": "always()",
-            "env": {"A": "${{ steps.one.outputs.a }} ${{ steps.one.outcome }}"},
-        },
-    ]
-    ran, _ = run_steps(steps, job)
-    assert [step.outcome for step in ran] == ["failure", "skipped", "success"]
-    assert ran[2].log == "$(touch OWNED) failure\n"
-    assert not (tmp_path / "OWNED").exists()
-
-
-def test_the_runner_reads_a_log_as_github_does() -> None:
-    log = (
-        "::notice title=a%2Cb,line=3::x%0Ay%25\n\u00a0 ::error::blanks before\nno ::error::command\n"
-        "text ##[warning]old\r::unknown::x\n::stop-commands::t\n::error::not heard\n::t::\n::error::heard\n"
-    )
-    assert list(parsed(log)) == [
-        Command("notice", {"title": "a,b", "line": "3"}, "x\ny%"),
-        Command("error", {}, "blanks before"),
-        Command("warning", {}, "old"),
-        Command("error", {}, "heard"),
-    ]
-
-
-def test_the_runner_fails_a_step_whose_outputs_it_cannot_read(tmp_path: Path) -> None:
-    job = Machine(tmp_path, tmp_path, {"PATH": os.environ["PATH"]})
-    for text in ("nothing", "a<<END\\nx"):
-        [ran], _ = run_steps([{"run": f'printf "{text}\\n" >> "$GITHUB_OUTPUT"'}], job)
-        assert ran.outcome == "failure"
-    assert len(shown([ran])) == 1
