@@ -12,4 +12,6 @@ _UNSEEN = pattern(
 
 def visible(text: str) -> str:
     """``text`` in one line, with ``\\x1b`` and the like written out."""
+    if text.isprintable():
+        return text  # as nearly all is, and what is unseen never
     return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode(), text)
