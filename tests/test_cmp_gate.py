@@ -119,7 +119,9 @@ def test_manifests_beside_profiles_are_somebodys_decision(repository: Path, tmp_
         repository / "apps/train/kustomization.yaml",
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
     )
-    write(repository / "apps/train/local.yaml", "# +argocd:skip-file-rendering\n" + CONFIG_MAP)
+    write(repository / "apps/train/skipped.yaml", "# +argocd:skip-file-rendering\n" + CONFIG_MAP)
+    local = "{name: a, annotations: {config.kubernetes.io/local-config: 'true'}}"
+    write(repository / "apps/train/local.yaml", CONFIG_MAP.replace("{name: settings}", local))
     where = handed(repository, tmp_path)
     assert refusal(where, PROD) == (
         "2: podplan: count.yaml: GenericJob count and 1 more object are no profile; set the parameter"
@@ -144,6 +146,17 @@ def test_included_manifests_are_checked_and_may_not_be_there_twice(repository: P
     assert told.startswith(
         "2: podplan: two objects are both ConfigMap settings: from again.yaml and from count"
     )
+
+
+def test_one_object_in_two_versions_is_there_twice(tmp_path: Path) -> None:
+    """The API server knows no version in a name."""
+    claims = [
+        f"apiVersion: example.com/{version}\nkind: Widget\nmetadata: {{name: a}}\n"
+        for version in ("v1", "v2")
+    ]
+    where = only(tmp_path, {"alone.yaml": ALONE, "a.yaml": claims[0], "b.yaml": claims[1]})
+    told = refusal(where, [{"name": "manifests", "string": "include"}])
+    assert told.startswith("2: podplan: two objects are both Widget a: from a.yaml and from b.yaml")
 
 
 def test_committed_renders_are_no_second_objects(repository: Path, tmp_path: Path) -> None:

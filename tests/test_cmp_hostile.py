@@ -69,7 +69,8 @@ def test_a_missing_base_is_named_with_the_setting_that_leaves_it_out(
     repository: Path, tmp_path: Path
 ) -> None:
     """As with --plugin-use-manifest-generate-paths and paths that do not name the folder of the base."""
-    told = refusal(handed(repository, tmp_path, sent="apps"), PROD)
+    where = handed(repository, tmp_path, sent="apps")
+    told = refusal(where, [*PROD, {"name": "params.epochs", "string": "3"}])
     assert "error PROF002 resnet.yaml:6: " in told
     assert "../../bases/torch.yaml" in told
     assert "argocd.argoproj.io/manifest-generate-paths" in told
