@@ -32,4 +32,5 @@ def prog_prefix() -> str:
     return "podplan-bench-"
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

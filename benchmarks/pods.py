@@ -22,4 +22,5 @@ def main(crs: str, folder: str, number: int) -> None:
         Path(folder, f"pod-{index:05}.yaml").write_text(f"{pod}\n", encoding="utf-8")
 
 
-main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -27,4 +27,5 @@ def main(folder: str, rounds: int) -> None:
     print(json.dumps({name: seconds[1:] for name, seconds in taken.items()}))
 
 
-main(sys.argv[1], int(sys.argv[2]))
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

@@ -91,4 +91,5 @@ def main(folder: str) -> None:
     print(json.dumps(clock.seconds))
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,89 @@
+"""What `make bench` measures: the same inputs every time, with nothing wrong in them, and an honest table."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from benchmarks import inputs, page
+from benchmarks.measuring import Failed, measure, once, summed_up
+from benchmarks.stages import BORDERS
+from benchmarks.table import Measured, Row, Section, markdown, printed
+from tests.command import podplan
+
+
+def test_one_seed_gives_the_same_bytes(tmp_path: Path) -> None:
+    folders = [inputs.crs(tmp_path / name, 8) for name in ("a", "b")]
+    first, second = ([path.read_bytes() for path in sorted(folder.glob("*.yaml"))] for folder in folders)
+    assert first == second
+    assert len(set(first)) == 8
+
+
+def test_what_is_measured_is_a_repository_with_nothing_wrong(tmp_path: Path) -> None:
+    crs = podplan("check", inputs.crs(tmp_path / "crs", 8))
+    profiles = podplan(
+        "check", inputs.profiles(tmp_path / "profiles", 8), inputs.sweep(tmp_path / "sweep", 2, 2)
+    )
+    alone = podplan("check", inputs.profiles(tmp_path / "alone", 8, with_base=False))
+    for run in (crs, profiles, alone):
+        assert run.code == 0, run.out
+        assert "no findings" in run.out
+    assert "8 objects" in crs.out
+    assert "20 objects" in profiles.out
+
+
+def test_a_loud_repository_has_three_findings_a_job(tmp_path: Path) -> None:
+    run = podplan("check", inputs.crs(tmp_path, 100, quiet=False))
+    assert "300 infos" in run.out
+
+
+def test_the_borders_of_the_stages_are_functions_that_are_there() -> None:
+    for name in (name for names in BORDERS.values() for name in names):
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(import_module(module), function))
+
+
+def test_the_cost_of_a_command_is_the_median_and_the_largest_peak() -> None:
+    cost = summed_up([(3.0, 10.0), (1.0, 30.0), (2.0, 20.0)])
+    assert (cost.cpu, cost.peak_mb, cost.runs) == (2.0, 30.0, 3)
+    costs = measure({"same": (sys.executable, "-c", "pass")}, 2)
+    assert 0 < costs["same"].cpu < 60
+    assert costs["same"].peak_mb > 1
+
+
+def test_a_command_that_fails_is_no_figure() -> None:
+    with pytest.raises(Failed, match="exit code 3"):
+        once((sys.executable, "-c", "raise SystemExit(3)"))
+
+
+@pytest.mark.parametrize(
+    ("row", "verdict"),
+    [
+        (Row("a", 1.2, "1.2 ×", "≤ 1.2 ×", most=1.2), "met"),
+        (Row("a", 1.21, "1.2 ×", "≤ 1.2 ×", most=1.2), "not met"),
+        (Row("a", 2.0, "2 ×", "≥ 2 ×", least=2.0), "met"),
+        (Row("a", 1.99, "2 ×", "≥ 2 ×", least=2.0), "not met"),
+        (Row("a", 1.0, "1 ×"), ""),
+    ],
+)
+def test_a_target_is_met_or_not(row: Row, verdict: str) -> None:
+    assert row.verdict == verdict
+
+
+def test_the_table_says_what_is_not_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Row("one file", 9.5, "9.5 ×", "≤ 9 ×", most=9)
+    measured = Measured(["a machine", "a system"], [Section("Cold", [row], "A note.")])
+    assert "one file  9.5 ×  ≤ 9 ×  not met" in printed(measured)
+    assert "| one file | 9.5 × | ≤ 9 × | not met |" in markdown(measured.sections)
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    (tmp_path / "page.md").write_text(
+        "Before\n<!-- figures -->\nstale\n<!-- end -->\nAfter\n", encoding="utf-8"
+    )
+    page.write(measured)
+    text = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert text.startswith("Before\n<!-- figures -->\nMeasured on: a machine; a system.\n\n### Cold\n")
+    assert text.endswith("A note.\n<!-- end -->\nAfter\n")
+    assert "stale" not in text
