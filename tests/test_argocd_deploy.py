@@ -17,7 +17,7 @@ from podplan import kubernetes
 from podplan.argocd.parameters import FORMS
 from podplan.kinds import KINDS
 from tests.golden import podplan
-from tests.plugin_server import DEPLOY, ROOT, image_variables, plugin
+from tests.plugin_server import DEPLOY, ROOT, decoded_by_kubectl, image_variables, plugin
 
 DOCKERFILE = re.sub(r"\\\n\s*", "", (DEPLOY / "Dockerfile").read_text())
 KUBECTL = shutil.which("kubectl")
@@ -115,6 +115,11 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
             said = podplan("check", "--select", "SEC", "--fail-on", "info", "pod.yaml")
         assert said.code == 0, said.out
         assert "(1 object" in said.out
+
+    @pytest.mark.parametrize("name", ["application.yaml", "applicationset.yaml"])
+    def test_the_examples_are_read_as_they_are_written(name: str) -> None:
+        text = (DEPLOY / name).read_text()
+        assert decoded_by_kubectl(text) == list(yaml.safe_load_all(text))
 
     def test_the_health_of_every_kind_is_the_one_script(made: dict[str, Any]) -> None:
         data = made["ConfigMap"]["data"]
