@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from itertools import product
 
 from podplan.findings import Problem
@@ -227,6 +226,8 @@ def _plain(value: Any) -> str:
 def _dns(text: str) -> str:
     """``text`` as a part of a DNS label: lower case, dashes for all else, long text cut."""
     if len(text) > _LONGEST_VALUE:
+        from hashlib import sha256
+
         text = f"{text[: _LONGEST_VALUE - 9]}-{sha256(text.encode()).hexdigest()[:8]}"
     return _NOT_DNS.sub("-", text.lower()).rstrip("-") or "x"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from hashlib import sha256
 
 from podplan.findings import Problem
 from podplan.patterns import pattern
@@ -84,6 +83,8 @@ def content_hash(spec: Any) -> str:
     The resolved spec of the profile is all that counts, ``job`` included: neither the metadata nor the
     inventory nor the version of podplan. This never changes, or every job would run again.
     """
+    from hashlib import sha256
+
     canonical = json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return sha256(canonical.encode()).hexdigest()[:8]
 
