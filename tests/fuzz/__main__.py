@@ -35,7 +35,7 @@ class Done(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    asked = _parsed(arguments)
+    asked = parsed(arguments)
     if find_spec("atheris") is None:
         version = ".".join(map(str, sys.version_info[:2]))
         print(
@@ -63,7 +63,7 @@ def _fuzzed_below(folder: Path, seeds: int, name: str, seconds: int) -> Done:
     return fuzzed(name, folder / name, seconds, seeds)
 
 
-def _parsed(arguments: list[str]) -> argparse.Namespace:
+def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
     parser.add_argument("--seconds", type=int, default=1800, help="for all targets together [1800]")
     parser.add_argument("--target", action="append", choices=list(TARGETS), help="only this one; repeatable")
