@@ -87,6 +87,18 @@ def test_paths_say_what_is_checked_and_the_base_stands_where_one_stands(
     assert lines("--changed-since", "HEAD~1", "own.yaml") == []
 
 
+def test_from_outside_of_the_repository(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    edit(tmp_path, "jobs/own.yaml", "[train.py]", "[train.py, --fast]")
+    monkeypatch.chdir(tmp_path.parent)
+    found = [f"{tmp_path.name}/jobs/own.yaml {rule}" for rule in ("GIT003", "IMG002")]
+    assert sorted(lines("--changed-since", "HEAD", tmp_path.name)) == found
+    assert lines("--new-since", "HEAD", f"{tmp_path.name}/jobs") == found[:1]
+    said = podplan("diff", "--format", "json", tmp_path.name)
+    assert '"changed"' in said.out
+    assert '"created"' not in said.out.replace('"created": 0', "")
+    del git
+
+
 def test_same_in_every_format_and_the_exit_code_goes_by_it(git: Git, tmp_path: Path) -> None:
     put(tmp_path, "jobs/broken.yaml", JOB.format(name="broken", base="../bases/none.yaml"))
     commit(git, "broken")

@@ -157,7 +157,7 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
     """What the revision has to say; standing there, with its own configuration."""
     from podplan import revisions
     from podplan.checking.before import before
-    from podplan.cli.standing import standing_at, there, told
+    from podplan.cli.standing import alike, standing_at, there, told
     from podplan.reading import Reader, sources
     from podplan.reading.files import expand
 
@@ -167,8 +167,10 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
     commit = revisions.base_of(root, asked_for.ref)
     changes = tuple(revisions.changed(root, asked_for.ref))
 
+    alike_paths, alike_flags = alike(paths, flags, root)
+
     def reading(folder: str) -> Earlier:
-        own, own_flags = there(paths, flags, root, folder)
+        own, own_flags = there(alike_paths, alike_flags, root, folder)
         wanted = checking(own, **own_flags)
         own = [path for path in own if os.path.lexists(path)]
         found = sources(expand(own, wanted.exclude))

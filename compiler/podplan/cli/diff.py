@@ -13,7 +13,7 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, input_options, request
 from podplan.cli.output import write
 from podplan.cli.reporting import style_of
-from podplan.cli.standing import FILE_FLAGS, from_root, standing_at, standing_in, there, told
+from podplan.cli.standing import FILE_FLAGS, alike, from_root, standing_at, standing_in, there, told
 from podplan.diff import Diff, Tree, compare, read
 from podplan.diff.model import LEVELS, Level
 from podplan.diff.trees import demand_environments
@@ -148,11 +148,12 @@ def _revisions(
     root = roots.pop()
     commit = revisions.base_of(root, base, head or None)
     after_commit = revisions.commit_of(root, head) if head else ""
+    named = alike(paths, flags, root)
     with standing_at(root, commit, () if head else revisions.outside(root)) as folder:
-        before = told(base, lambda: _side(*there(paths, flags, root, folder), some=True))
+        before = told(base, lambda: _side(*there(*named, root, folder), some=True))
     if head:
         with standing_at(root, after_commit) as folder:
-            after = told(head, lambda: _side(*there(paths, flags, root, folder), some=True))
+            after = told(head, lambda: _side(*there(*named, root, folder), some=True))
     else:
         present = revisions.present(root)
         after = _side(paths, flags, lambda path: from_root(root, path) in present, some=True)

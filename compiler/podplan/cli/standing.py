@@ -40,6 +40,19 @@ def standing_in(folder: str) -> Iterator[None]:
         os.chdir(here)
 
 
+def alike(
+    paths: Sequence[str], flags: Mapping[str, Any], root: str
+) -> tuple[Sequence[str], Mapping[str, Any]]:
+    """The same paths and files, so that they can be found from a copy of the repository.
+
+    Who stands outside of it stands nowhere in the copy, and names them absolutely.
+    """
+    if not os.path.relpath(os.path.realpath(os.curdir), root).startswith(".."):
+        return paths, flags
+    named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags.get(name)}
+    return [os.path.abspath(path) for path in paths], {**flags, **named}
+
+
 def there(
     paths: Sequence[str], flags: Mapping[str, Any], root: str, folder: str
 ) -> tuple[list[str], dict[str, Any]]:
