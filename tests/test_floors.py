@@ -80,6 +80,7 @@ HEAVY = {
     "dataclasses",
     "email",
     "gettext",
+    "hashlib",
     "importlib.metadata",
     "inspect",
     "jinja2",
@@ -102,24 +103,54 @@ HEAVY = {
     "podplan.calibration",
     "podplan.graph",
     "podplan.lsp",
+    "podplan.cli.cache",
+    "podplan.cli.commands",
     "cel_expr_python",
 }
 
 
-def test_check_of_one_cr_loads_only_what_it_needs(tmp_path: Path) -> None:
-    """A valid CR needs neither templates nor explanations nor profiles."""
-    cr = tmp_path / "job.yaml"
-    cr.write_text(
-        "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\n"
-        "spec:\n  replicaSpecs:\n"
-        "  - type: worker\n    template: {spec: {containers: [{name: main, image: 'busybox:1.36'}]}}\n"
-    )
+CR = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: GenericJob
+metadata: {name: a}
+spec:
+  replicaSpecs:
+  - type: worker
+    template: {spec: {containers: [{name: main, image: 'busybox:1.36'}]}}
+"""
+SHORT = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: a}
+spec:
+  job: PyTorchTrainingJob
+  image: registry.example.com/train:1
+  run: [train.py, --epochs, "${{ params.epochs }}"]
+  params: {epochs: {type: integer, default: 90}}
+"""
+
+
+def loaded_by(text: str, folder: Path) -> set[str]:
+    """The modules that a check of one file loads, in which there is no error."""
+    (folder / "job.yaml").write_text(text)
     script = (
         "import sys\nfrom podplan.cli import main\nsys.argv = ['podplan', 'check', sys.argv[1]]\n"
         "try:\n    main()\nexcept SystemExit as end:\n    assert end.code == 0, end.code\n"
         "print('\\n'.join(sorted(sys.modules)), file=sys.stderr)"
     )
-    run = subprocess.run([sys.executable, "-c", script, str(cr)], capture_output=True, text=True, check=True)
-    loaded = set(run.stderr.split())
+    command = [sys.executable, "-c", script, str(folder / "job.yaml")]
+    loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
     assert "podplan.pipeline" in loaded
-    assert not {name for name in HEAVY if name in loaded}
+    return loaded
+
+
+def test_check_of_one_cr_loads_only_what_it_needs(tmp_path: Path) -> None:
+    """A valid CR needs neither templates nor explanations nor profiles."""
+    assert not HEAVY & loaded_by(CR, tmp_path)
+
+
+def test_check_of_one_profile_loads_only_what_it_needs(tmp_path: Path) -> None:
+    """An expression that is only a path needs no templates, and a param of a plain type no validator."""
+    loaded = loaded_by(SHORT, tmp_path)
+    assert "podplan.profile.expressions" in loaded
+    assert not (HEAVY - {"podplan.profile"}) & loaded
