@@ -18,7 +18,7 @@ from podplan.cli.reporting import FORMATS
 from podplan.pipeline import Settings
 from podplan.source import read
 from podplan.source.places import LINE_BREAK
-from tests.command import INVENTORY
+from tests.command import INVENTORY, PROFILE
 from tests.fuzz.mutating import mutated
 from tests.fuzz.targets import CRS, FINDINGS, OURS, PROFILES, YAML, Seeds, both, files
 from tests.golden import Said, podplan
@@ -205,3 +205,29 @@ def test_the_difference_of_equal_trees_is_empty(folder: Path, content: bytes) ->
         assert said.code == 0, said.out
         counts = json.loads(said.out)["impact"]["jobs"]
         assert not any(counts.values()), counts
+
+
+ODD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
+SPECIAL = st.sampled_from(
+    ["\nspec: {}", "a\r\n---\nb", "\x85", "\u2028", "\ufeff", "'", "\\", "$'", "# x", "\x1b", "🚀"]
+)
+
+
+@settings(short, max_examples=25)
+@given(st.lists(st.one_of(ODD, SPECIAL), min_size=1, max_size=3).map("".join))
+def test_nothing_ends_the_comment_of_a_rendered_cr(folder: Path, text: str) -> None:
+    """Neither a name nor a value: the comment is one line, and says what was rendered with what."""
+    name = f"{text.replace('/', '-')}.yaml"
+    (folder / "odd").mkdir(exist_ok=True)
+    (folder / "odd" / name).write_text(PROFILE)
+    out = podplan("render", f"odd/{name}", "--set", f"workingDir={text}")
+    rendered = folder / "odd" / "rendered.yaml"
+    rendered.write_text(out.out, encoding="utf-8")
+    said = podplan("check", "odd/rendered.yaml", "--select", "GIT001", "--format", "json")
+    (folder / "odd" / name).unlink()
+    if out.code == 0:
+        comment = LINE_BREAK.split(out.out)[1]
+        assert comment.startswith("# podplan: rendered from ")
+        assert out.out.split("\n")[2].startswith("apiVersion: ")
+        assert json.loads(said.out)["findings"] == []
+    rendered.unlink()
