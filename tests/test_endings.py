@@ -29,7 +29,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("many")
     jobs = [BAD_JOB.replace("name: count", f"name: count-{number}") for number in range(MANY)]
     (folder / "jobs.yaml").write_text("---\n".join(jobs))
-    (folder / "slow.yaml").write_text("---\n".join(jobs * 8))
+    (folder / "slow.yaml").write_text("---\n".join(jobs * 3))
     (folder / "bad.yaml").write_text(BAD_JOB)
     return folder
 
