@@ -56,7 +56,7 @@ class Tree:
 
     def strays(self, seen: list[tuple[str, str]]) -> list[str]:
         """The files that were opened, or folders listed, outside of the repository and of Python."""
-        fine = (str(self.top.resolve()), *KNOWN)
+        fine = (str(self.top.resolve()), str((self.home / ".cache" / "podplan").resolve()), *KNOWN)
         touched = {what for event, what in seen if event in ("open", "os.listdir", "os.scandir")}
         return sorted(path for path in touched if not any(_below(path, folder) for folder in fine))
 
