@@ -33,7 +33,20 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], str, str]] = [
         "re-run",
         "change.queue",
     ),
+    (
+        {"scheduler": {"t9kScheduler": {"priority": 1}}},
+        {"scheduler": {"t9kScheduler": {"priority": 2}}},
+        "re-run",
+        "change.priority",
+    ),
     ({"replicaSpecs": [{"replicas": 1}]}, {"replicaSpecs": [{"replicas": 2}]}, "re-run", "change.pods"),
+    # The Pods of a job that is paused are made when it goes on.
+    (
+        {"runMode": {"pause": {"enabled": True}}, "replicaSpecs": [{"replicas": 1}]},
+        {"runMode": {"pause": {"enabled": True}}, "replicaSpecs": [{"replicas": 2}]},
+        "in-place",
+        "change.paused",
+    ),
     ({"launcher": {"env": []}}, {"launcher": {"env": [{"name": "A"}]}}, "re-run", "change.launcher"),
     ({"launcher": {"image": "a"}}, {"launcher": {"image": "b"}}, "re-run", "change.pods"),
     (
@@ -52,6 +65,17 @@ def test_what_a_change_of_the_spec_does(
     change = what_happens(cr(**old), cr(**new))
     assert change.how == how
     assert [effect.fact.id for effect in change.decisive] == ([fact] if fact else [])
+
+
+@pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
+def test_pausing_or_resuming_makes_the_pods_anew(before: bool, after: bool) -> None:
+    old, new = (
+        cr(runMode={"pause": {"enabled": paused}}, replicaSpecs=[{"type": image}])
+        for paused, image in ((before, "a"), (after, "b"))
+    )
+    change = what_happens(old, new)
+    assert change.how == "in-place"
+    assert [effect.fact.id for effect in change.decisive] == ["change.pause", "change.paused"]
 
 
 def test_labels_and_status_change_nothing_that_runs() -> None:

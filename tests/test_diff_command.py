@@ -426,3 +426,14 @@ def test_the_place_where_one_stands_is_the_same_after_an_error(git: Git, tmp_pat
     with pytest.raises(RequestError):
         compared(())
     assert os.getcwd() == before
+
+
+def test_the_fault_of_a_base_that_names_the_kind_breaks_the_jobs_on_it(git: Git, tmp_path: Path) -> None:
+    base = PROFILE.replace("JobProfile", "JobProfileBase").replace("metadata: {name: profile}\n", "")
+    (tmp_path / "base.yaml").write_text(base)
+    profile = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: profile}\n"
+    (tmp_path / "profile.yaml").write_text(profile + "spec: {extends: [base.yaml]}\n")
+    commit(git, "a profile on a base")
+    (tmp_path / "base.yaml").write_text(base + "  deadlin: 24h\n")
+    (broken,) = compared(()).jobs
+    assert (broken.what, broken.kind, broken.name) == ("broken", "GenericJob", "profile")

@@ -58,13 +58,13 @@ def outcome(pair: Pair, of_cr: list[Delta] | None, is_told: bool) -> JobChange |
         return found._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
     if not of_cr and not is_told:
         return None
-    effect = _effect(of_cr) if job.is_job and of_cr else None
+    effect = _effect(was.cr.data, job.cr.data, of_cr) if job.is_job and of_cr else None
     if effect is None:
         return found._replace(what="changed", effect=None if job.is_job else "in-place")
     return found._replace(what="changed", effect=effect.how, effects=effect.decisive)
 
 
-def _effect(deltas: list[Delta]) -> Change:
+def _effect(was: Any, now: Any, deltas: list[Delta]) -> Change:
     paths: list[Path] = []
     for delta in deltas:
         path = delta.before_path if delta.after is ABSENT else delta.after_path
@@ -72,7 +72,7 @@ def _effect(deltas: list[Delta]) -> Change:
         nested = all(isinstance(side, dict) for side in sides)
         below = list(differing(sides[0], sides[1], path)) if nested else []
         paths += below or [path]
-    return what_happens(None, None, paths)
+    return what_happens(was, now, paths)
 
 
 def of_broken(one: Broken, what: Any) -> JobChange:

@@ -209,7 +209,8 @@ def _broken(item: Item, plan: Plan, said: tuple[Finding, ...]) -> Broken:
     return Broken(
         item.doc.name,
         _origin(item),
-        text(mapping(item.doc.data, "spec"), "job") or text(item.doc.data, "kind"),
+        (text(mapping(item.doc.data, "spec"), "job") if item.what == "profile" else "")
+        or text(item.doc.data, "kind"),
         text(mapping(item.doc.data, "metadata"), "namespace"),
         of_environments if plan.variant is None else (plan.environment,),
         None if plan.variant is None else (plan.variant,),

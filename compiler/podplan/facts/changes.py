@@ -75,11 +75,23 @@ LAUNCHER = Fact(
     "documented",
     "t9k-semantics §3.1, reference: ColossalAIJob",
 )
+PAUSED = Fact(
+    "change.paused",
+    "a job that is paused has no Pods, and those that it gets are made from the CR as it is then",
+    "assumed",
+    "t9k-semantics §1.1: pausing deletes the replicas, and resuming makes them",
+)
 QUEUE = Fact(
     "change.queue",
     "Pods cannot change their queue and their PodGroup",
     "documented",
     "t9k-semantics §1.2, user manual: PodGroup",
+)
+PRIORITY = Fact(
+    "change.priority",
+    "nothing tells that a PodGroup takes up another priority once it is made",
+    "assumed",
+    "t9k-semantics §1.2: the controller creates the PodGroup, and no reference tells that it updates it",
 )
 PODS = Fact(
     "change.pods",
@@ -101,6 +113,7 @@ _EFFECTS: tuple[tuple[Path, How, Fact], ...] = (
     (("spec", "launcher", "workingDir"), "re-run", LAUNCHER),
     (("spec", "launcher", "env"), "re-run", LAUNCHER),
     (("spec", "launcher", "resources"), "re-run", LAUNCHER),
+    (("spec", "scheduler", "t9kScheduler", "priority"), "re-run", PRIORITY),
     (("spec", "scheduler"), "re-run", QUEUE),
     (("spec", "runPolicy"), "in-place", POLICY),
     (("spec", "cleanUpPolicy"), "in-place", POLICY),
@@ -139,9 +152,22 @@ def what_happens(old: Any, new: Any, paths: Iterable[Path] | None = None) -> Cha
     """What becomes of a job whose CR ``old`` is applied again as ``new``, of one kind and name.
 
     ``paths`` are those that differ, where they are known already; else the two are compared value by value.
+    Of a job that is paused on either side, Pods are made from the new CR.
     """
-    found = tuple(effect_of(path) for path in (differing(old, new) if paths is None else paths))
-    return Change(max((effect.how for effect in found), key=ORDER.index, default="none"), found)
+    found = [effect_of(path) for path in (differing(old, new) if paths is None else paths)]
+    if is_paused(old) or is_paused(new):
+        found = [
+            effect._replace(how="in-place", fact=PAUSED) if effect.fact is PODS else effect
+            for effect in found
+        ]
+    return Change(max((effect.how for effect in found), key=ORDER.index, default="none"), tuple(found))
+
+
+def is_paused(cr: Any) -> bool:
+    """Whether ``runMode.pause.enabled`` is true in a CR."""
+    for key in ("spec", "runMode", "pause", "enabled"):
+        cr = cr.get(key) if isinstance(cr, dict) else None
+    return cr is True
 
 
 def effect_of(path: Path) -> Effect:
