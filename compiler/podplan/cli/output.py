@@ -39,14 +39,16 @@ def _encoded(text: str) -> bytes:
 def say(*sentences: str) -> None:
     """Sentences for people to standard error, a line each, the first one as podplan's.
 
-    Where nothing can be written there, nobody can be told so: the exit code has to say it alone.
+    What strangers wrote into them moves no cursor. Where nothing can be written there, nobody can be told
+    so: the exit code has to say it alone.
     """
     if sys.stderr is None:
         return
+    from podplan.report.visible import visible
+
+    lines = "\n".join(said for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said).split("\n")
     try:
-        sys.stderr.write(
-            "".join(f"{said}\n" for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said)
-        )
+        sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
         sys.stderr.flush()
     except OSError:
         _drop(sys.stderr)
