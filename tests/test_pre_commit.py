@@ -119,7 +119,7 @@ spec:
     h100x8: {gpus: {nvidia.com/gpu: 8}, cpu: 96, memory: 1800Gi}
 """
 PAGE = (ROOT / "docs" / "pre-commit.md").read_text()
-CONFIG, ARGUMENTS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+CONFIG, ARGUMENTS, OF_A_TEAM = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 [TOML] = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 CONSOLES = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
@@ -292,6 +292,62 @@ def test_what_is_rendered_has_to_be_committed_too(committed: Path, offline: Mapp
     done = commit(committed, offline)
     assert (done.code, outcome(done)) == (1, {FMT: "Skipped", CHECK: "Skipped", RENDER: "Failed"})
     assert "rendered/prod/pytorchtrainingjob-bert.yaml: orphaned; jobs/other.yaml" in done.text
+
+
+def test_a_commit_of_some_paths_is_judged_without_the_others(
+    committed: Path, offline: Mapping[str, str]
+) -> None:
+    """git makes an index of its own for it, and what is rendered is in git, but not in this commit."""
+    (committed / "jobs" / "other.yaml").write_text(TRAIN.replace("resnet", "bert"))
+    assert call("podplan", "render", "--update", cwd=committed, env=offline).code == 0
+    git(committed, "add", "--all")
+    done = call("git", "commit", "--message=some", "jobs", cwd=committed, env=offline)
+    assert (done.code, outcome(done)[RENDER]) == (1, "Failed")
+    assert "rendered/prod/pytorchtrainingjob-bert.yaml: untracked" in done.text
+    assert commit(committed, offline).code == 0
+
+
+def test_a_merge_of_what_fits_into_what_does_not(committed: Path, offline: Mapping[str, str]) -> None:
+    """Both branches are right, git merges them without a conflict, and the new job has the old base."""
+    git(committed, "switch", "--quiet", "--create=new")
+    (committed / "jobs" / "other.yaml").write_text(TRAIN.replace("resnet", "bert"))
+    assert call("podplan", "render", "--update", cwd=committed, env=offline).code == 0
+    assert commit(committed, offline).code == 0
+    git(committed, "switch", "--quiet", "main")
+    base = committed / "jobs" / "base.yaml"
+    base.write_text(BASE.replace("2.3.1", "2.4.0"))
+    assert call("podplan", "render", "--update", cwd=committed, env=offline).code == 0
+    assert commit(committed, offline).code == 0
+    done = call("git", "merge", "--no-edit", "new", cwd=committed, env=offline)
+    assert (done.code, outcome(done)[RENDER]) == (1, "Failed")
+    assert "rendered/prod/pytorchtrainingjob-bert.yaml: stale" in done.text
+    assert "podplan render --update writes it, git add takes it along" in done.text
+    assert call("podplan", "render", "--update", cwd=committed, env=offline).code == 0
+    assert commit(committed, offline).code == 0
+
+
+def test_a_message_is_no_reason_to_run(committed: Path, offline: Mapping[str, str]) -> None:
+    """Others' hooks look at the message of a commit; these look at files, once."""
+    installed = call("pre-commit", "install", "--hook-type=commit-msg", cwd=committed, env=offline)
+    assert installed.code == 0
+    (committed / "notes.txt").write_text("a\n")
+    assert commit(committed, offline).text.count(RENDER) == 1
+
+
+def test_a_configuration_in_a_folder(committed: Path, offline: Mapping[str, str]) -> None:
+    config = committed / ".pre-commit-config.yaml"
+    (committed / "team").mkdir()
+    for name in ("jobs", "podplan.toml", "rendered"):
+        (committed / name).rename(committed / "team" / name)
+    done = commit(committed, offline)
+    assert outcome(done)[RENDER] == "Failed"
+    assert "no [[render]] in the configuration says where rendered files are; write one, name" in done.text
+    config.write_text(re.sub("  - id: podplan-render-check.*\n", OF_A_TEAM, config.read_text()))
+    done = commit(committed, offline)
+    assert "team/rendered/prod/pytorchtrainingjob-resnet.yaml: stale" in done.text
+    flags = ("render", "--update", "--config", "team/podplan.toml")
+    assert call("podplan", *flags, cwd=committed, env=offline).code == 0
+    assert commit(committed, offline).code == 0
 
 
 def test_what_is_not_ours_passes(committed: Path, offline: Mapping[str, str]) -> None:

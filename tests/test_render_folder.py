@@ -163,6 +163,20 @@ def test_what_another_run_renders_stays(folder: Path, podplan: Command) -> None:
     assert len(list(out.iterdir())) == 2
 
 
+def test_what_another_repository_renders_stays(folder: Path, tmp_path: Path, podplan: Command) -> None:
+    """A folder of manifests alone: what a header names is somewhere else, so nobody knows that it is gone."""
+    (folder / "jobs" / "b.yaml").write_text(named("bert"))
+    deploy = tmp_path / "deploy"
+    deploy.mkdir()
+    git(deploy, "init", "--quiet")
+    for name in ("a", "b"):
+        assert podplan("render", f"jobs/{name}.yaml", "-o", "../deploy/out", "--gitops", "flux").code == 0
+    assert {NAME, f"{NS}-bert.yaml"} < set(tree(deploy / "out"))
+    git(deploy, "add", "--all")
+    run = podplan("render", "jobs/a.yaml", "-o", "../deploy/out", "--gitops", "flux", "--check")
+    assert (run.code, run.out) == (0, "")
+
+
 def test_what_is_not_ours_stays(folder: Path, podplan: Command) -> None:
     out = rendered(folder, podplan)
     for name in ("mine.yaml", "README.md", "empty.yaml", os.fsdecode(b"\xff.yaml")):
@@ -475,6 +489,20 @@ def test_two_tables_may_share_a_folder(configured: Path, podplan: Command) -> No
     assert run.err == "0 of 2 files written to rendered/prod\n", "what the other table put there stays"
 
 
+def test_tables_that_overlap(configured: Path, podplan: Command) -> None:
+    (configured / "podplan.toml").write_text(TABLES.replace("dev", "prod"))
+    run = podplan("render", "--check")
+    assert run.code == 2
+    assert f"jobs/a.yaml -e prod is rendered into {NAME} twice; [[render]] tables overlap" in run.err
+
+
+def test_a_wrong_request_of_a_table_has_its_place(configured: Path, podplan: Command) -> None:
+    (configured / "podplan.toml").write_text(TABLES.replace('"dev"', '"stage"'))
+    run = podplan("render", "--check")
+    assert run.code == 2
+    assert 'podplan: podplan.toml:6: jobs/a.yaml: there is no environment "stage"' in run.err
+
+
 def test_all_environments_are_each_of_them(configured: Path, podplan: Command) -> None:
     job = ENVIRONMENTS.replace("dev: {", "dev: {namespace: dev, ")
     (configured / "jobs" / "a.yaml").write_text(job)
@@ -490,7 +518,11 @@ def test_all_environments_are_each_of_them(configured: Path, podplan: Command) -
         (["--check", "--update"], "--check changes nothing, and --update does"),
         (["--update", "-o", "out"], "--update is for the folders of [[render]]"),
         (["--check", "jobs"], "paths want -o DIR"),
-        (["--check", "--isolated"], "no [[render]] in the configuration says where rendered files are"),
+        (
+            ["--check", "--isolated"],
+            "no [[render]] in the configuration says where rendered files are; write one, name another"
+            " configuration with --config FILE, or render with -o DIR",
+        ),
         (["--check", "-e", "stage"], "no [[render]] is of this environment; there are prod, dev"),
     ],
 )
@@ -533,9 +565,12 @@ def test_a_table_that_nothing_is_rendered_for(configured: Path, podplan: Command
     for flag in ("--check", "--update"):
         run = podplan("render", flag)
         assert run.code == 3
-        assert "podplan.toml:1: no JobProfile here, so nothing to render" in run.err
+        assert (
+            "podplan.toml:1: no JobProfile here, so nothing to render; if that is meant, remove this table and"
+            " rendered/prod\n" in run.err
+        )
     (configured / "jobs" / "a.yaml").unlink()
     (configured / "jobs").rmdir()
     run = podplan("render", "--check")
-    assert (run.code, "jobs: no such file or folder" in run.err) == (3, True)
+    assert (run.code, "podplan.toml:1: jobs: no such file or folder" in run.err) == (3, True)
     assert tree(configured) == {name: text for name, text in before.items() if name != "jobs/a.yaml"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -317,6 +318,27 @@ def test_git_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     with pytest.raises(RequestError, match="git is not installed"):
         revisions.commit_of(str(tmp_path), "HEAD")
+
+
+def test_the_index_of_the_commit_that_a_hook_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``git commit PATH`` makes an index of its own; one of another repository is no business of ours."""
+    top, other = tmp_path / "top", tmp_path / "other"
+    for folder in (top, other):
+        folder.mkdir()
+        (folder / "a.yaml").write_text("a: 1\n")
+        git_in(folder)("init", "-q")
+        git_in(folder)("add", "a.yaml")
+    (top / "b.yaml").write_text("b: 1\n")
+    shutil.copy(top / ".git/index", top / ".git/next-index-1.lock")
+    git_in(top)("add", "b.yaml")
+    assert revisions.tracked(str(top), str(top)) == {"a.yaml", "b.yaml"}
+    for told in (".git/next-index-1.lock", str(top / ".git/next-index-1.lock")):
+        monkeypatch.setenv("GIT_INDEX_FILE", told)
+        assert revisions.tracked(str(top), str(top)) == {"a.yaml"}
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git/index"))
+    assert revisions.tracked(str(top), str(top)) == {"a.yaml", "b.yaml"}
 
 
 @pytest.mark.usefixtures("git")

@@ -16,7 +16,7 @@ from podplan.cli.producing import Produced, produce
 from podplan.config import RenderSettings
 from podplan.pipeline import Plan
 from podplan.reading import Reader
-from podplan.reading.files import OutsideRoot, in_repository, read_inside, root_of
+from podplan.reading.files import NoSuchPath, OutsideRoot, in_repository, read_inside, root_of
 from podplan.reading.folder import Entry, content, entries
 from podplan.rendering.folder import (
     LIST,
@@ -35,14 +35,23 @@ from podplan.requests import RequestError
 MAX_DIFFED_LINES = 2_000
 
 
-class Folder(NamedTuple):
-    """A folder, and the flags of each run that renders into it.
+class Run(NamedTuple):
+    """Paths that are rendered, the flags for it, and the place of the ``[[render]]`` table that says so."""
 
-    ``place`` is that of the ``[[render]]`` table that says so; such a folder holds nothing else of podplan's.
+    paths: Sequence[str]
+    flags: Mapping[str, Any]
+    place: str = ""
+
+
+class Folder(NamedTuple):
+    """A folder, and the runs that render into it.
+
+    ``place`` is that of the first ``[[render]]`` table that names it; such a folder holds nothing else of
+    podplan's.
     """
 
     path: str
-    runs: tuple[tuple[Sequence[str], Mapping[str, Any]], ...]
+    runs: tuple[Run, ...]
     place: str = ""
 
 
@@ -66,13 +75,14 @@ def folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) -> list
     Raises RequestError where there are none.
     """
     if output:
-        return [Folder(output, ((paths, flags),))]
+        return [Folder(output, (Run(paths, flags),))]
     if paths:
         raise RequestError("paths want -o DIR, the folder that they are rendered into")
     config = configuration((os.curdir,), flags["config"], flags["isolated"])
     if not config.render:
         raise RequestError(
-            "no [[render]] in the configuration says where rendered files are; say it with -o DIR"
+            "no [[render]] in the configuration says where rendered files are; write one, name another"
+            " configuration with --config FILE, or render with -o DIR"
         )
     chosen = {
         os.path.realpath(table.output) for table in config.render if _is_of(table, flags["environments"])
@@ -86,7 +96,7 @@ def folders(paths: Sequence[str], output: str, flags: Mapping[str, Any]) -> list
         if place in chosen:
             own = {**flags, "environments": table.env, "config": config.file}
             before = found.get(place, Folder(table.output, (), table.place))
-            found[place] = before._replace(runs=(*before.runs, (table.paths, own)))
+            found[place] = before._replace(runs=(*before.runs, Run(table.paths, own, table.place)))
     return list(found.values())
 
 
@@ -104,23 +114,33 @@ def bring(asked: Sequence[Folder], check: bool) -> int:
 
     Nothing is written unless all can be. Raises RequestError, OutsideRoot and BoundExceeded.
     """
-    made = [
-        (folder, [produce(paths, frozenset({"profile"}), **flags) for paths, flags in folder.runs])
-        for folder in asked
-    ]
+    made = [(folder, [_produced(run) for run in folder.runs]) for folder in asked]
     code = max(run.code for _, runs in made for run in runs)
     if code != CLEAN:
         return code
     for folder, runs in made:
         if not any(run.plans for run in runs):
-            click.echo(f"podplan: {_where(folder)}no JobProfile here, so nothing to render", err=True)
+            click.echo(f"podplan: {_nothing(folder)}", err=True)
             return NOTHING
     found = [_found(folder, runs) for folder, runs in made]
     return max([_compare(one) for one in found]) if check else _write(found)
 
 
-def _where(folder: Folder) -> str:
-    return f"{folder.place}: " if folder.place else ""
+def _produced(run: Run) -> Produced:
+    """What a run renders. What is wrong with the request begins with the table that makes it, if one does."""
+    try:
+        return produce(run.paths, frozenset({"profile"}), **run.flags)
+    except (RequestError, NoSuchPath) as error:
+        if not run.place:
+            raise
+        raise type(error)(f"{run.place}: {error}") from None
+
+
+def _nothing(folder: Folder) -> str:
+    said = "no JobProfile here, so nothing to render"
+    if not folder.place:
+        return said
+    return f"{folder.place}: {said}; if that is meant, remove this table and {folder.path}"
 
 
 def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
@@ -141,10 +161,12 @@ def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
         raise RequestError(f"cannot write {folder.path}: {culprit} is not a folder") from None
     listed = settings.gitops == "flux"
     reader = Reader(exclude=runs[0].request.exclude)
+    # The header of a file names its source from the root; in another repository nobody knows of which one.
+    at_home = {root_of(plan.item.doc.name) for plan in plans} == {root_of(os.path.join(folder.path, LIST))}
 
     def gone(name: str) -> str | None:
         path = os.path.join(folder.path, name)
-        said = no_longer_rendered(path, content(folder.path, name), settings, reader)
+        said = no_longer_rendered(path, content(folder.path, name), settings, reader) if at_home else None
         return said or (f"{folder.place} has nothing that renders it" if folder.place else None)
 
     orphaned = orphans(there, {*texts, LIST} if listed else texts, gone)
@@ -173,9 +195,11 @@ def _differences(one: Found, tracked: frozenset[str] | None) -> list[Difference]
 
 def _compare(one: Found) -> int:
     path = one.folder.path
-    found = _differences(one, _tracked(path))
+    tracked = _tracked(path)
+    found = _differences(one, tracked)
     write(as_text(path, found, {each.name: _diff(one, each) for each in found}))
     again = "podplan render --update writes it" if one.folder.place else "the same without --check writes it"
+    again += ", git add takes it along" if tracked is not None else ""
     click.echo(counted(path, found, len(one.texts), again), err=True)
     return FINDINGS if found else CLEAN
 

@@ -47,6 +47,11 @@ def files_of(plans: Iterable[Plan], settings: Settings) -> dict[str, str]:
                 f"{made_from(text)} renders a CR that no file can be named after: {name[:80]!a}"
             )
         other = taken.setdefault(name.casefold(), name)
+        if texts.get(other) == text:
+            raise RequestError(
+                f"{made_from(text)} is rendered into {name} twice;"
+                " [[render]] tables overlap, or two documents are the same"
+            )
         if other in texts:
             both = f"{name}" if other == name else f"{name}, which some systems do not tell from {other}"
             raise RequestError(

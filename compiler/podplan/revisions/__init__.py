@@ -148,12 +148,24 @@ def _index(root: str) -> Iterator[tuple[str, str]]:
 def tracked(root: str, folder: str) -> frozenset[str]:
     """The names of the files right in ``folder``, below ``root``, that git has in its index.
 
-    Raises RequestError.
+    In a hook of ``git commit PATH`` that is the index of this commit. Raises RequestError.
     """
     below = os.path.relpath(folder, root).replace(os.sep, "/")
-    said = os.fsdecode(_told(root, "the index", "ls-files", "-z", "--cached", "--", below))
+    asked = ("ls-files", "-z", "--cached", "--", below)
+    said = os.fsdecode(_told(root, "the index", *asked, index=_index_of_commit(root)))
     here = "" if below == "." else below
-    return frozenset(os.path.basename(path) for path in said.split("\0") if os.path.dirname(path) == here)
+    paths = filter(None, said.split("\0"))
+    return frozenset(os.path.basename(path) for path in paths if os.path.dirname(path) == here)
+
+
+def _index_of_commit(root: str) -> str:
+    """The index that git tells a hook to look at, where it is one of the repository at ``root``; else ""."""
+    told = os.environ.get("GIT_INDEX_FILE", "")
+    if not told:
+        return ""
+    own = os.fsdecode(_told(root, "the repository", "rev-parse", "--absolute-git-dir")).removesuffix("\n")
+    path = os.path.realpath(os.path.join(root, told))
+    return path if os.path.dirname(path) == os.path.realpath(own) else ""
 
 
 def _untracked(root: str) -> list[str]:
@@ -180,9 +192,9 @@ def _changes(said: str) -> list[Change]:
     return found
 
 
-def _told(root: str, what: str, *arguments: str) -> bytes:
+def _told(root: str, what: str, *arguments: str, index: str = "") -> bytes:
     try:
-        return git(root, *arguments)
+        return git(root, *arguments, index=index)
     except GitFailed as error:
         raise RequestError(f"git cannot read {what}: {error.said}") from None
 

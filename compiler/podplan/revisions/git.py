@@ -95,7 +95,7 @@ def _run(
         )
     except FileNotFoundError:
         raise RequestError(
-            "git is not installed, and comparing with another revision needs it;"
+            "git is not installed, and what is in a repository or its history cannot be told without it;"
             " install git, or compare two folders"
         ) from None
     except OSError as error:
