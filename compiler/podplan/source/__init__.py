@@ -214,7 +214,9 @@ def _read(text: str, file: str) -> Source:
         index = 0
         for start, end in _segments(text, base):
             index = _read_segment(start, end, index, tally, source, lines)
-    return _discreet(source._replace(faults=_in_order(source.faults), hints=_in_order(source.hints)))
+    if source.faults or source.hints:
+        source = source._replace(faults=_in_order(source.faults), hints=_in_order(source.hints))
+    return _discreet(source)
 
 
 def _discreet(source: Source) -> Source:

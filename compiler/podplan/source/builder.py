@@ -76,6 +76,7 @@ class Builder:
         places: list[Any] = []
         in_map = False
         key: Any = None
+        key_start = end = 0
         while True:
             event = get()
             kind = event.__class__
@@ -109,7 +110,7 @@ class Builder:
                     del data[key]
                 elif key.__class__ is Merge and not (merging and merging[-1] is data):
                     merging.append(data)
-                places += (key, event.start_mark.index, end)
+                key_start = event.start_mark.index
                 event = get()
                 kind = event.__class__
             if kind is ScalarEvent:
@@ -122,20 +123,22 @@ class Builder:
                             value = values[value]
                         except Odd:
                             value = properties.odd_value(event)
-                places += (event.start_mark.index, event.end_mark.index)
                 if in_map:
                     data[key] = value
+                    places += (key, key_start, end, event.start_mark.index, event.end_mark.index)
                 else:
                     data.append(value)
+                    places += (event.start_mark.index, event.end_mark.index)
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 is_map = kind is MappingStartEvent
                 below: Any = {} if is_map else []
                 below_places = [event.start_mark.index, event.flow_style, is_map]
-                places += (below_places, None)
                 if in_map:
                     data[key] = below
+                    places += (key, key_start, end, below_places, None)
                 else:
                     data.append(below)
+                    places += (below_places, None)
                 stack.append((data, places, in_map))
                 if len(stack) > MAX_DEPTH:
                     self.tally.depth(len(stack))
@@ -153,11 +156,13 @@ class Builder:
                 value, target = properties.alias(event, data, stack)
                 if key.__class__ is Merge and in_map and not isinstance(value, dict):
                     value = bad_source(event, troubles)
-                places += (Alias(event.start_mark.index, event.end_mark.index, target), None)
+                alias = Alias(event.start_mark.index, event.end_mark.index, target)
                 if in_map:
                     data[key] = value
+                    places += (key, key_start, end, alias, None)
                 else:
                     data.append(value)
+                    places += (alias, None)
             elif kind is DocumentStartEvent:
                 start = self._start(event)
                 data, places, in_map = [], [], False

@@ -20,7 +20,7 @@ _TAG = pattern(r"!(?<![^\s\[{,:\ufeff]!)(?!=)")
 
 def any_in(text: str) -> bool:
     """Whether there may be an anchor or a tag in a text."""
-    return bool(_ANCHOR.search(text) or _TAG.search(text))
+    return bool(("&" in text and _ANCHOR.search(text)) or ("!" in text and _TAG.search(text)))
 
 
 class Properties:

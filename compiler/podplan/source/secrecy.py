@@ -5,7 +5,7 @@ Where such a file is broken, nobody can tell which part of it is secret, so no m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from podplan.patterns import pattern
 from podplan.typing import Any
@@ -36,15 +36,14 @@ def unquoted(rule: str, message: str) -> str:
 
 
 def _is_secret(data: Any) -> bool:
-    return any(isinstance(kind, str) and kind.lower() in _KINDS for kind in _kinds(data))
-
-
-def _kinds(data: Any) -> Iterator[Any]:
-    """The kind of a document and, if it is a list of objects, of each in it."""
+    """Whether a document, or one of the objects in it if it is a list, is a Secret."""
     waiting = [data]
     while waiting:
         node = waiting.pop()
         if isinstance(node, dict):
-            yield node.get("kind")
-            entries = node.get("items")
-            waiting.extend(entries if isinstance(entries, list) else ())
+            kind, entries = node.get("kind"), node.get("items")
+            if isinstance(kind, str) and kind.lower() in _KINDS:
+                return True
+            if isinstance(entries, list):
+                waiting += entries
+    return False
