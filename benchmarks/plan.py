@@ -56,7 +56,7 @@ def _cold(folder: Path, shrink: int) -> Section:
         "profile": _check(inputs.profiles(folder / "profile", 1, with_base=False) / "job-00000.yaml"),
         "with base": _check(inputs.profiles(folder / "based", 1) / "job-00000.yaml"),
     }
-    costs = measure(commands, 40 if shrink == 1 else 8)
+    costs = measure(commands, 40 if shrink == 1 else 12)
     unit = costs["pass"].cpu
     target = f"≤ {COLD:g} × `python -c pass`"
 
@@ -118,7 +118,7 @@ def _growth(name: str, costs: dict[int, tuple[Cost, float]], thousand: int) -> l
     for number, (cost, unit) in costs.items():
         value = cost.cpu / unit
         measure_ = f"{value:,.0f} ×, {cost.peak_mb:.0f} MB"
-        if name == "CRs" and number == thousand:
+        if name == "CRs" and number >= 100:
             most = sum(SAID.values()) * REPLICAS * number
             target = f"≤ {most:,.0f} × (kubeconform + kube-linter on the Pods)"
             rows.append(Row(f"`check` of {number:,} {name}", value, measure_, target, most))
