@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from podplan.check import Result
 from podplan.cli.reporting import FORMATS, STYLED, rendered, style_of
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.report import frame
+from podplan.report.markdown import plain
 from podplan.report.style import Style
 from podplan.report.visible import visible
 from podplan.schema import show
@@ -225,6 +227,14 @@ def test_markdown_has_no_markup_of_strangers() -> None:
     assert "<b>" not in text
     assert "@all" not in text
     assert all(row.count("|") == 5 for row in text.splitlines() if row.startswith("| "))
+
+
+def test_markdown_mentions_and_links_nothing_once_its_references_are_read() -> None:
+    """GitHub reads ``&#64;`` before it looks for mentions, so that alone keeps none away."""
+    hostile = "@org/team a@b.example GH #12 (https://a.example) www.a.example WWW.a.example"
+    read = html.unescape(plain(hostile))
+    assert not re.search(r"[@#]\w|://|www\.", read, re.IGNORECASE)
+    assert read.replace("\u200b", "") == hostile
 
 
 def test_argocd_gets_few_short_lines_with_errors_first() -> None:

@@ -13,6 +13,10 @@ from podplan.report.visible import visible
 
 MAX_CHARACTERS = 60_000  # a comment may have 65,536
 MAX_LINE = 1_000
+_MARKUP = re.compile(r"[\\`*_\[\]|~$@#]")
+# GitHub makes mentions, references and links of what it reads, after all references to characters are read.
+_LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
+_APART = "\u200b"  # what cannot be seen, and visible() leaves none of strangers
 MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
 
 
@@ -58,10 +62,11 @@ def _row(found: Finding) -> str:
 
 
 def plain(text: str) -> str:
-    """``text`` as it reads: every character that could be markup as a reference."""
+    """``text`` as it reads: no markup, mention or link, each character that could be markup as a reference."""
     cut = text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
-    escaped = visible(cut).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~$@#])", lambda match: f"&#{ord(match[1])};", escaped)
+    apart = _LINKED.sub(_APART, visible(cut))
+    escaped = apart.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", escaped).replace(_APART, "&#8203;")
 
 
 def code(text: str) -> str:
