@@ -565,10 +565,10 @@ def test_a_table_that_nothing_is_rendered_for(configured: Path, podplan: Command
     for flag in ("--check", "--update"):
         run = podplan("render", flag)
         assert run.code == 3
-        assert (
-            "podplan.toml:1: no JobProfile here, so nothing to render; if that is meant, remove this table and"
-            " rendered/prod\n" in run.err
+        said = (
+            "no JobProfile here, so nothing to render; if that is meant, remove this table and rendered/prod"
         )
+        assert run.err == f"podplan: podplan.toml:1: {said}\n"
     (configured / "jobs" / "a.yaml").unlink()
     (configured / "jobs").rmdir()
     run = podplan("render", "--check")

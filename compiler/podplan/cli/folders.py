@@ -14,7 +14,7 @@ from podplan.cli.options import configuration
 from podplan.cli.output import not_a_folder, reason, replace_file, write
 from podplan.cli.producing import Produced, produce
 from podplan.config import RenderSettings
-from podplan.pipeline import Plan
+from podplan.pipeline import Plan, Settings
 from podplan.reading import Reader
 from podplan.reading.files import NoSuchPath, OutsideRoot, in_repository, read_inside, root_of
 from podplan.reading.folder import Entry, content, entries
@@ -145,13 +145,7 @@ def _nothing(folder: Folder) -> str:
 
 def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
     plans = [plan for run in runs for plan in run.plans]
-    inside = os.path.realpath(folder.path)
-    for plan in plans:
-        if os.path.commonpath((os.path.realpath(plan.item.doc.name), inside)) == inside:
-            raise RequestError(
-                f"{plan.item.doc.name} is in {folder.path}, which is for rendered files alone;"
-                " a GitOps tool would apply the profile too"
-            )
+    _demand_apart(folder.path, plans)
     settings = runs[0].request.settings
     texts = files_of(plans, settings)
     try:
@@ -160,15 +154,8 @@ def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
         culprit = not_a_folder(os.path.join(folder.path, LIST))
         raise RequestError(f"cannot write {folder.path}: {culprit} is not a folder") from None
     listed = settings.gitops == "flux"
-    reader = Reader(exclude=runs[0].request.exclude)
-    # The header of a file names its source from the root; in another repository nobody knows of which one.
-    at_home = {root_of(plan.item.doc.name) for plan in plans} == {root_of(os.path.join(folder.path, LIST))}
-
-    def gone(name: str) -> str | None:
-        path = os.path.join(folder.path, name)
-        said = no_longer_rendered(path, content(folder.path, name), settings, reader) if at_home else None
-        return said or (f"{folder.place} has nothing that renders it" if folder.place else None)
-
+    reader = Reader(exclude=runs[0].request.exclude) if _at_home(folder.path, plans) else None
+    gone = partial(_gone, folder, settings, reader)
     orphaned = orphans(there, {*texts, LIST} if listed else texts, gone)
     if listed:
         _demand_names(plans)
@@ -176,6 +163,34 @@ def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
         texts[LIST] = listing({*texts, *kept} - {LIST})
     sources = {file_name(plan): plan.item.doc.name for plan in plans}
     return Found(folder, runs[0], sources, texts, there, orphaned)
+
+
+def _gone(folder: Folder, settings: Settings, reader: Reader | None, name: str) -> str | None:
+    """Why a file that podplan wrote, and does not write now, is not to stay; None where it may be another's.
+
+    Without a reader nobody can look at what it was rendered from.
+    """
+    said = None
+    if reader is not None:
+        path = os.path.join(folder.path, name)
+        said = no_longer_rendered(path, content(folder.path, name), settings, reader)
+    return said or (f"{folder.place} has nothing that renders it" if folder.place else None)
+
+
+def _at_home(path: str, plans: Sequence[Plan]) -> bool:
+    """Whether a folder is in the repository of the profiles: headers name files as seen from its root."""
+    return {root_of(plan.item.doc.name) for plan in plans} == {root_of(os.path.join(path, LIST))}
+
+
+def _demand_apart(path: str, plans: Sequence[Plan]) -> None:
+    """Raises RequestError for a profile in the folder that is rendered into."""
+    inside = os.path.realpath(path)
+    for plan in plans:
+        if os.path.commonpath((os.path.realpath(plan.item.doc.name), inside)) == inside:
+            raise RequestError(
+                f"{plan.item.doc.name} is in {path}, which is for rendered files alone;"
+                " a GitOps tool would apply the profile too"
+            )
 
 
 def _demand_names(plans: Sequence[Plan]) -> None:

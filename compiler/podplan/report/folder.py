@@ -17,7 +17,7 @@ def as_text(folder: str, found: Sequence[Difference], diffs: Mapping[str, Sequen
     lines = []
     for one in found:
         lines.append(f"{os.path.join(folder, one.name)}: {one.how}; {one.what}")
-        lines += [f"  {line}" for line in diffs.get(one.name, ()) if one.how == "stale"]
+        lines += [f"  {line}" for line in diffs.get(one.name, ())]
     return "".join(f"{visible(line)}\n" for line in lines)
 
 
