@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.machine import described
 from benchmarks.page import write
 from benchmarks.plan import run
 from benchmarks.table import printed
@@ -20,16 +21,15 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="tenths of the sizes, for a first look")
     parser.add_argument("--write", action="store_true", help="write docs/performance.md")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prog_prefix()) as folder:
-        measured = run(Path(folder), short=asked.short)
-    print(printed(measured))
+    machine, sections = described(), []
+    print(*machine, sep="\n")
+    with tempfile.TemporaryDirectory(prefix="podplan-bench-") as folder:
+        for section in run(Path(folder), short=asked.short):
+            print(f"\n{printed(section)}", flush=True)
+            sections.append(section)
     if asked.write:
-        write(measured)
+        write(machine, sections)
     return 0
-
-
-def prog_prefix() -> str:
-    return "podplan-bench-"
 
 
 if __name__ == "__main__":

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from benchmarks.measuring import TOP
-from benchmarks.table import Measured, markdown
+from benchmarks.table import Section, markdown
 
 PAGE = TOP / "docs" / "performance.md"
 _FIGURES = re.compile(r"(<!-- figures -->\n).*(<!-- end -->)", re.DOTALL)
 
 
-def write(measured: Measured) -> None:
+def write(machine: Sequence[str], sections: Sequence[Section]) -> None:
     """Replaces the figures of the page."""
-    machine = "Measured on: " + "; ".join(measured.machine) + "."
-    figures = f"{machine}\n\n{markdown(measured.sections)}\n"
+    figures = f"Measured on: {'; '.join(machine)}.\n\n{markdown(sections)}\n"
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(_FIGURES.sub(lambda found: found[1] + figures + found[2], page), encoding="utf-8")

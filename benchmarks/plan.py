@@ -5,40 +5,29 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks import inputs
-from benchmarks.machine import described
 from benchmarks.measuring import TOP, UNCACHED, Cost, measure, podplan
 from benchmarks.peers import POD_FILES, SAID, Peer, peers
-from benchmarks.table import Measured, Row, Section
+from benchmarks.table import Row, Section
 
 COLD = 9.0  # × python -c pass
 REPLICAS = 8
 
 
-def run(folder: Path, *, short: bool) -> Measured:
+def run(folder: Path, *, short: bool) -> Iterator[Section]:
     """Everything, in folders below ``folder``; ``short`` with a tenth of the sizes and fewer rounds."""
     shrink = 10 if short else 1
-    steps: list[Callable[[Path, int], Section]] = [
-        _cold,
-        _reading,
-        _many,
-        _stages,
-        _replicas,
-        _shared,
-        _findings,
-    ]
-    sections = []
+    steps = (_cold, _reading, _many, _again, _stages, _replicas, _shared, _findings)
     for step in steps:
         _say(step.__name__.lstrip("_"))
-        sections.append(step(folder / step.__name__, shrink))
+        yield step(folder / step.__name__, shrink)
     _say("peers")
-    sections += [_peers(folder, shrink)]
-    return Measured(described(), sections)
+    yield _peers(folder, shrink)
 
 
 def _say(step: str) -> None:

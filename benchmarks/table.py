@@ -34,28 +34,17 @@ class Section(NamedTuple):
     note: str = ""
 
 
-class Measured(NamedTuple):
-    """A whole run: the machine, and what was measured on it."""
-
-    machine: Sequence[str]
-    sections: Sequence[Section]
-
-
 HEAD = ("what", "measured", "target", "")
 
 
-def printed(measured: Measured) -> str:
-    """The tables for a terminal."""
-    rows = [row for section in measured.sections for row in section.rows]
-    widths = [max(len(cells(row)[n]) for row in rows) for n in range(3)]
-    lines = [*measured.machine]
-    for section in measured.sections:
-        lines += ["", section.title]
-        for row in section.rows:
-            first, second, third, last = cells(row)
-            lines.append(
-                f"  {first:<{widths[0]}}  {second:>{widths[1]}}  {third:<{widths[2]}}  {last}".rstrip()
-            )
+def printed(section: Section) -> str:
+    """The table for a terminal."""
+    rows = [cells(row) for row in section.rows]
+    widths = [max(len(row[n]) for row in rows) for n in range(3)]
+    lines = [section.title]
+    for what, measured, target, verdict in rows:
+        line = f"  {what:<{widths[0]}}  {measured:>{widths[1]}}  {target:<{widths[2]}}  {verdict}"
+        lines.append(line.rstrip())
     return "\n".join(lines)
 
 

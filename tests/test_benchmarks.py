@@ -11,7 +11,7 @@ import pytest
 from benchmarks import inputs, page
 from benchmarks.measuring import Failed, measure, once, summed_up
 from benchmarks.stages import BORDERS
-from benchmarks.table import Measured, Row, Section, markdown, printed
+from benchmarks.table import Row, Section, markdown, printed
 from tests.command import podplan
 
 
@@ -75,14 +75,14 @@ def test_a_target_is_met_or_not(row: Row, verdict: str) -> None:
 
 def test_the_table_says_what_is_not_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = Row("one file", 9.5, "9.5 ×", "≤ 9 ×", most=9)
-    measured = Measured(["a machine", "a system"], [Section("Cold", [row], "A note.")])
-    assert "one file  9.5 ×  ≤ 9 ×  not met" in printed(measured)
-    assert "| one file | 9.5 × | ≤ 9 × | not met |" in markdown(measured.sections)
+    section = Section("Cold", [row], "A note.")
+    assert "one file  9.5 ×  ≤ 9 ×  not met" in printed(section)
+    assert "| one file | 9.5 × | ≤ 9 × | not met |" in markdown([section])
     monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
     (tmp_path / "page.md").write_text(
         "Before\n<!-- figures -->\nstale\n<!-- end -->\nAfter\n", encoding="utf-8"
     )
-    page.write(measured)
+    page.write(["a machine", "a system"], [section])
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert text.startswith("Before\n<!-- figures -->\nMeasured on: a machine; a system.\n\n### Cold\n")
     assert text.endswith("A note.\n<!-- end -->\nAfter\n")
