@@ -27,6 +27,8 @@ def named_entries(role: Role, field: str) -> list[tuple[Cursor, dict[str, Cursor
     entries: dict[str, tuple[Cursor, dict[str, Cursor]]] = {}
     for entries_of in role.both(field):
         for entry in entries_of.entries():
+            if not entry.get("name").exists:
+                continue  # its form is wrong, and the schema says so
             name = str(entry.get("name").value)
             below = entries[name][1] if name in entries else {}
             entries[name] = (entry, {**below, **entry.fields()})
