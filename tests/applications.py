@@ -74,7 +74,7 @@ def refusal(where: Copy, parameters: Any = None, **how: Any) -> str:
     with pytest.raises(PluginError) as error:
         server.generate(where, parameters, **how)
     told = str(error.value)
-    prefix = "`podplan cmp generate --gitops argocd` failed exit status "
+    prefix = "`podplan cmp generate` failed exit status "
     assert told.startswith(prefix)
     assert len(told.splitlines()) <= 15
     return told.removeprefix(prefix)

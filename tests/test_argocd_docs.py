@@ -58,12 +58,12 @@ def test_the_application_is_the_one_that_is_shipped_and_comes_to_its_cr(jobs: Co
     parameters = yaml.safe_load(APPLICATION)["spec"]["source"]["plugin"]["parameters"]
     [cr] = server.objects(server.generate(jobs, parameters).out)
     assert cr["metadata"]["namespace"] == "ml"
-    assert cr["metadata"]["annotations"] == {"argocd.argoproj.io/sync-options": "Prune=confirm"}
+    assert "annotations" not in cr["metadata"]
 
 
 def test_a_stricter_command(jobs: Copy) -> None:
     command = yaml.safe_load(COMMAND)["generate"]["command"]
-    assert command[:5] == server.plugin().generate
+    assert command[:3] == server.plugin().generate
     env = server.variables(jobs, [{"name": "environment", "string": "prod"}])
     answer = server.run(command, jobs, env)
     [cr] = server.objects(answer.out)
@@ -89,6 +89,23 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
         kinds = [data["kind"] for data in yaml.safe_load_all(done.stdout)]
         assert kinds == ["ConfigMap", "Deployment"]
         assert "image: registry.example.com/podplan-cmp:0.1.0" in done.stdout
+
+    def test_an_argo_cd_that_names_its_namespace(tmp_path: Path) -> None:
+        """As the page says: without the line, there is the error that it quotes."""
+        shutil.copytree(DEPLOY / "component", tmp_path / "podplan")
+        named = re.sub(r"\{name: (argocd-repo-server|argocd-cm)", r"{namespace: argocd, name: \1", ARGO_CD)
+        (tmp_path / "install.yaml").write_text(named)
+        (tmp_path / "kustomization.yaml").write_text(KUSTOMIZATION)
+        failed = subprocess.run(KUSTOMIZE.split(), cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert "does not exist; cannot merge or replace" in failed.stderr
+        component = tmp_path / "podplan/kustomization.yaml"
+        component.write_text(
+            component.read_text().replace("name: argocd-cm", "name: argocd-cm\n  namespace: argocd")
+        )
+        done = subprocess.run(KUSTOMIZE.split(), cwd=tmp_path, capture_output=True, text=True, check=True)
+        config, deployment = yaml.safe_load_all(done.stdout)
+        assert len(config["data"]) == 5
+        assert len(deployment["spec"]["template"]["spec"]["containers"]) == 2
 
 
 def test_the_table_of_parameters_is_whole() -> None:

@@ -47,11 +47,7 @@ def test_an_application_from_end_to_end(repository: Path, tmp_path: Path) -> Non
         {
             "apiVersion": "batch.tensorstack.dev/v1beta1",
             "kind": "PyTorchTrainingJob",
-            "metadata": {
-                "name": "resnet",
-                "namespace": "ml",
-                "annotations": {"argocd.argoproj.io/sync-options": "Prune=confirm"},
-            },
+            "metadata": {"name": "resnet", "namespace": "ml"},
             "spec": {
                 "replicaSpecs": [
                     {
@@ -234,8 +230,9 @@ def test_an_inventory_is_named_from_the_folder_or_from_the_top(repository: Path,
 def test_all_environments_have_names_of_their_own_or_are_refused(repository: Path, tmp_path: Path) -> None:
     every = [{"name": "environment", "string": "all"}]
     where = handed(repository, tmp_path)
-    found = jobs(where, every)
+    found = jobs(where, every, env={"ARGOCD_APP_NAMESPACE": "ml-dev"})
     assert [one["metadata"].get("namespace") for one in found] == [None, "ml"]
+    assert "resnet.yaml (dev) and from resnet.yaml (prod)" in refusal(where, every), "ml is the destination"
     write(repository / "apps/train/resnet.yaml", PROFILE.replace(", namespace: ml", ""))
     again = server.copy(repository, tmp_path / "again", path="apps/train")
     told = refusal(again, every)

@@ -159,6 +159,28 @@ def test_one_object_in_two_versions_is_there_twice(tmp_path: Path) -> None:
     assert told.startswith("2: podplan: two objects are both Widget a: from a.yaml and from b.yaml")
 
 
+def test_the_namespace_of_the_destination_is_that_of_what_has_none(tmp_path: Path) -> None:
+    """Argo CD fills it in, and would apply only one of the two."""
+    there = ALONE.replace("{name: alone}", "{name: alone, namespace: ml}")
+    where = only(tmp_path, {"a.yaml": ALONE, "b.yaml": there})
+    assert refusal(where).startswith(
+        "2: podplan: two objects are both GenericJob alone: from a.yaml and from b"
+    )
+    assert len(jobs(where, env={"ARGOCD_APP_NAMESPACE": "other"})) == 2
+
+
+def test_what_argo_cd_would_take_apart_is_refused(tmp_path: Path) -> None:
+    """It looks for items and not at the kind; nobody has checked the Pod in there."""
+    pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {hostNetwork: true}}"
+    widget = f"apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: a}}\nitems: [{pod}]\n"
+    where = only(tmp_path, {"alone.yaml": ALONE, "widget.yaml": widget})
+    told = refusal(where, [{"name": "manifests", "string": "include"}])
+    assert told.startswith("2: podplan: widget.yaml: Widget has a list called items, and Argo CD applies")
+    where = server.copy(tmp_path / "repository", tmp_path / "list")
+    (where.folder / "widget.yaml").write_text(f"apiVersion: v1\nkind: List\nitems: [{pod}]\n")
+    assert "error SEC001 widget.yaml" in refusal(where, [{"name": "manifests", "string": "include"}])
+
+
 def test_committed_renders_are_no_second_objects(repository: Path, tmp_path: Path) -> None:
     render = (
         "# podplan: rendered from apps/train/resnet.yaml -e prod\napiVersion: batch.tensorstack.dev/v1beta1\n"
@@ -183,6 +205,15 @@ def test_templates_of_helm_are_nobodys_profiles(repository: Path, tmp_path: Path
 def test_only_crs_are_handed_over(repository: Path, tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="the controller makes it"):
         server.generate(handed(repository, tmp_path), PROD, ["--emit", "lowered"])
+
+
+def test_protection_from_pruning_is_on_request(repository: Path, tmp_path: Path) -> None:
+    """By the flag, for all repositories, or by the configuration of one."""
+    key = "argocd.argoproj.io/sync-options"
+    [cr] = jobs(handed(repository, tmp_path), PROD, flags=["--gitops", "argocd"])
+    assert cr["metadata"]["annotations"] == {key: "Prune=confirm"}
+    write(repository / "podplan.toml", '[gitops]\ntool = "argocd"\n')
+    assert jobs(server.copy(repository, tmp_path / "again", path="apps/train"), PROD) == [cr]
 
 
 def test_sync_options_on_request(repository: Path, tmp_path: Path) -> None:

@@ -84,6 +84,25 @@ def test_a_missing_inventory_may_have_been_left_out_as_well(tmp_path: Path) -> N
     assert "argocd.argoproj.io/manifest-generate-paths" in told
 
 
+def test_discovery_knows_where_a_copy_without_git_begins(tmp_path: Path) -> None:
+    """As generate does: links lead to what is inside, and the configuration is that of the top."""
+    write(tmp_path / "repository/jobs/alone.yaml", ALONE)
+    (tmp_path / "repository/app/prod").mkdir(parents=True)
+    (tmp_path / "repository/app/prod/link.yaml").symlink_to("../../jobs/alone.yaml")
+    where = server.copy(tmp_path / "repository", tmp_path / "tmp", path="app")
+    assert len(jobs(where)) == 1
+    assert server.matches(where)
+    write(where.root / "podplan.toml", 'exclude = ["link.yaml"]\n')
+    assert refusal(where).startswith("3: ")
+    assert not server.matches(where)
+
+
+@pytest.mark.parametrize("text", ["", "a = 1\n" * 2_000_000, "exclude = 3\n", "\0"])
+def test_discovery_answers_whatever_the_configuration_is(tmp_path: Path, text: str) -> None:
+    """A fault would have Argo CD apply the profile as it is; what is wrong, generate says."""
+    assert server.matches(only(tmp_path, {"alone.yaml": ALONE, "podplan.toml": text}))
+
+
 def test_what_is_excluded_is_not_found(tmp_path: Path) -> None:
     where = only(tmp_path, {"a/alone.yaml": ALONE, "podplan.toml": 'exclude = ["a"]\n'})
     assert not server.matches(where)
@@ -143,6 +162,25 @@ def test_no_secret_comes_into_the_ui(tmp_path: Path) -> None:
     assert "alone.yaml:4: " in told
 
 
+def test_no_secret_of_the_parameters_comes_into_the_ui(tmp_path: Path) -> None:
+    declared = (
+        "{token: {type: string, maxLength: 3}, apiKey: {type: integer}, hub_token: {type: array},"
+        " env: {type: object, additionalProperties: {type: integer}}}"
+    )
+    where = only(tmp_path, {"alone.yaml": ALONE.replace("replicas: 1", f"replicas: 1, params: {declared}")})
+    wrong = [
+        {"name": "params.token", "string": SECRET + '"' + 200 * "é"},
+        {"name": "params.apiKey", "string": SECRET},
+        {"name": "params.env", "map": {"HF_TOKEN": SECRET, "WORLD": "all"}},
+    ]
+    told = refusal(where, wrong)
+    assert told.count("error PROF006") == 3
+    assert '"HF_TOKEN": "***", "WORLD": "all"' in told
+    assert SECRET[:6] not in told
+    told = refusal(where, [{"name": "params.hub_token", "string": SECRET}])
+    assert told.startswith("2: podplan: alone.yaml: parameter params.hub_token=***: this is no JSON; write")
+
+
 def test_a_destination_without_the_kind_is_warned_of(tmp_path: Path) -> None:
     where = only(tmp_path, {"alone.yaml": ALONE})
     told = server.generate(
@@ -180,3 +218,11 @@ def test_a_deadline_of_the_plugin(tmp_path: Path) -> None:
     where = only(tmp_path, LONG)
     with pytest.raises(PluginError, match="exit status 4: podplan: this took longer than 1 second"):
         server.generate(where, flags=["--deadline", "1"], deadline=DEADLINE)
+
+
+def test_a_repository_that_wants_all_the_memory(tmp_path: Path) -> None:
+    """The container is ended with all its renders when it has no more; this render alone gives up."""
+    values = "a:\n" + "- {x: y, z: 1}\n" * 200_000
+    where = only(tmp_path, {"alone.yaml": ALONE, "values.yaml": values})
+    with pytest.raises(PluginError, match="exit status 4: podplan: 100 MiB of memory were not enough"):
+        server.generate(where, flags=["--memory", "100"], deadline=DEADLINE)

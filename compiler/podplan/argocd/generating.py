@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from podplan.argocd.application import Application, is_ours, left_out, read, unreadable
 from podplan.argocd.choosing import Chosen, chosen
 from podplan.argocd.judging import FLAG, PARAMETER, judged
+from podplan.argocd.masking import masked
 from podplan.argocd.parameters import Given
 from podplan.check import Result
 from podplan.findings import Severity
@@ -50,12 +51,12 @@ def generate(
     """The CRs of the profiles that are asked for, and the manifests beside them where these are included.
 
     ``manifests`` is what becomes of these: include, ignore, or "" for an error where there are any.
-    Raises RequestError, and what ``application.read`` raises.
+    Raises RequestError, and what ``application.read`` raises. No message holds a secret of the parameters.
     """
     application = read(folder, exclude, reader)
     included = _included(application, manifests)
     wanted = chosen(application.profiles, asked)
-    made = [plan for one in wanted for plan in _plans(one, settings, reader)]
+    made = [plan for one in wanted for plan in _plans(one, asked, settings, reader)]
     crs = [item for item in included if item.what == "cr"]
     by_hand = [plan for item in crs for plan in plans(item, settings, reader)]
     result = judged(application.sources, [*made, *by_hand], included, settings, reader)
@@ -63,7 +64,11 @@ def generate(
     lacking = (*broken, *_lacking(wanted, made))
     compiled = list(_compiled(made))
     if not lacking:
-        _refuse_duplicates([*compiled, *(_Made(item.doc.data, item.doc.name) for item in included)])
+        beside = [_Made(item.doc.data, item.doc.name) for item in included]
+        _refuse_lists(beside)
+        _refuse_duplicates([*compiled, *beside], asked.namespace)
+    told = [found._replace(message=masked(found.message, asked.params)) for found in result.findings]
+    result = result._replace(findings=told)
     return Generated([one.data for one in compiled], [item.doc.data for item in included], result, lacking)
 
 
@@ -78,12 +83,13 @@ def _included(application: Application, manifests: str) -> list[Item]:
     return []
 
 
-def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
+def _plans(one: Chosen, asked: Given, settings: Settings, reader: Reader) -> Iterator[Plan]:
     own = settings._replace(environments=one.environments, sets=one.sets)
     try:
         yield from plans(one.profile.item, own, reader)
     except RequestError as error:  # about the value of a flag, which here was a parameter
-        raise RequestError(str(error).replace(FLAG, PARAMETER, 1)) from None
+        told = str(error).replace(FLAG, PARAMETER, 1)
+        raise RequestError(masked(told, asked.params)) from None
 
 
 def _is_broken(source: Source) -> bool:
@@ -111,8 +117,21 @@ def _compiled(made: Iterable[Plan]) -> Iterator[_Made]:
             yield _Made(plan.cr.data, f"{file} ({plan.variant})" if plan.variant else file)
 
 
-def _refuse_duplicates(made: Iterable[_Made]) -> None:
-    """Raises RequestError where two objects are one for the API server, which knows no version in a name."""
+def _refuse_lists(made: Iterable[_Made]) -> None:
+    """Raises RequestError for what Argo CD takes apart, whatever its kind: nobody has checked the entries."""
+    for one in made:
+        if isinstance(one.data.get("items"), list):
+            raise RequestError(
+                f"{one.source}: {one.data['kind']} has a list called items, and Argo CD applies what is in"
+                " such a list instead of the object; write each as a document of its own"
+            )
+
+
+def _refuse_duplicates(made: Iterable[_Made], namespace: str) -> None:
+    """Raises RequestError where two objects are one for the API server, which knows no version in a name.
+
+    What has no namespace goes to ``namespace``.
+    """
     seen: dict[tuple[str, ...], str] = {}
     for one in made:
         named = identity(one.data)
@@ -122,7 +141,7 @@ def _refuse_duplicates(made: Iterable[_Made]) -> None:
                 f"{one.source}: {named['kind']} has no metadata.name, and Argo CD applies nothing without;"
                 " generateName is for kubectl create"
             )
-        key = (group, *(str(named[part] or "") for part in ("kind", "namespace", "name")))
+        key = (group, str(named["kind"]), str(named["namespace"] or namespace), str(named["name"]))
         if key in seen:
             raise RequestError(
                 f"two objects are both {named['kind']} {named['name']}: from {seen[key]} and from"

@@ -25,7 +25,8 @@ Value = str | list[str] | dict[str, str]
 class Given(NamedTuple):
     """What an Application asks for; "" and () where it does not say.
 
-    ``params`` are values for the params of profiles, by their names.
+    ``params`` are values for the params of profiles, by their names. ``namespace`` is where what has none
+    of its own goes (ARGOCD_APP_NAMESPACE), which is no parameter.
     """
 
     environment: str = ""
@@ -33,6 +34,7 @@ class Given(NamedTuple):
     inventory: str = ""
     manifests: str = ""
     params: Mapping[str, Value] = {}
+    namespace: str = ""
 
 
 def given(text: str | None) -> Given:

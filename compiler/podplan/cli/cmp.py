@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import click
 
@@ -25,7 +26,7 @@ from podplan.cli.terms import rule_options
 from podplan.config import config_for
 from podplan.emit import emit_document
 from podplan.findings import Severity
-from podplan.limits import OutOfTime
+from podplan.limits import BoundExceeded, OutOfTime
 from podplan.reading import Reader
 from podplan.reading.files import OutsideRoot, root_of, taken_as_root
 from podplan.rendering import stream
@@ -35,17 +36,20 @@ from podplan.requests import RequestError
 from podplan.typing import Any, NoReturn
 
 FOLDER = os.curdir
+MEBIBYTES = 768  # the sidecar has 1024; beyond, it would be ended with all that it does for others
 SECONDS = 50  # Argo CD gives up after 60, of which getting the repository takes its part
 _OF_OTHER_FILES = ("PROF002", "PROF016")  # a base or an inventory that is not there
 STOPPED = KILLED + signal.SIGTERM
 
 
 @click.group("cmp")
-def command() -> None:
+@click.pass_context
+def command(context: click.Context) -> None:
     """What Argo CD calls: podplan as its config management plugin.
 
     Each of these looks at the folder it is started in. docs/argocd.md says how to install it.
     """
+    context.with_resource(taken_as_root(_root()))
 
 
 @command.command("discover", short_help="Say whether this folder holds a profile.")
@@ -67,12 +71,11 @@ def announce() -> int:
 
     from podplan.argocd.announcing import announced
 
-    with taken_as_root(_root()):
-        try:
-            profiles = read(FOLDER, _exclude(), Reader()).profiles
-        except Exception as error:  # the form that shows them must not fail: generate says what is wrong
-            _warn([f"the params of the profiles are not known: {error}"])
-            profiles = []
+    try:
+        profiles = read(FOLDER, _exclude(), Reader()).profiles
+    except Exception as error:  # the form that shows them must not fail: generate says what is wrong
+        _warn([f"the params of the profiles are not known: {error}"])
+        profiles = []
     write(json.dumps(announced(profiles), indent=2) + "\n")
     return CLEAN
 
@@ -81,7 +84,7 @@ def _exclude() -> tuple[str, ...]:
     """What the configuration leaves out; a configuration that is wrong is for generate to tell of."""
     try:
         return config_for(FOLDER).exclude
-    except (RequestError, OutsideRoot):
+    except (BoundExceeded, RequestError, OutsideRoot):
         return ()
 
 
@@ -112,6 +115,13 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
     help=f"Give up after this time, and say so [{SECONDS}].",
 )
 @click.option(
+    "--memory",
+    metavar="MIB",
+    type=click.IntRange(64, 1_048_576),
+    default=MEBIBYTES,
+    help=f"Give up where this is not enough, and say so [{MEBIBYTES}].",
+)
+@click.option(
     "--gitops", type=click.Choice(("none", "argocd")), default=None, help="argocd: ask before a CR is pruned."
 )
 @click.option(
@@ -129,18 +139,29 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
 @click.option("--isolated", is_flag=True, help="No configuration file.")
 @rule_options
 def generated(
-    manifests: str | None, allow_empty: bool, deadline: int, options: Sequence[str], **flags: Any
+    manifests: str | None,
+    allow_empty: bool,
+    deadline: int,
+    memory: int,
+    options: Sequence[str],
+    **flags: Any,
 ) -> int:
     """Print the CRs of the profiles here, once all of them are checked; else nothing.
 
     Parameters are read from the JSON in ARGOCD_APP_PARAMETERS, and from nowhere else.
     """
     _stop_in_time(deadline)
+    _stay_below(memory)
     demand_options(options)
     try:
         made, fail_on, warnings = _generated(manifests or "", **flags)
     except RequestError as error:  # it may quote what a stranger wrote, and goes to a web page
         raise RequestError(visible(str(error))) from None
+    except MemoryError:
+        raise BoundExceeded(
+            f"{memory} MiB of memory were not enough, and nothing is handed over; split the Application, or"
+            " raise --memory of the plugin and the memory of its container"
+        ) from None
     made = made._replace(crs=[with_options(data, options) for data in made.crs])
     warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.objects)
     code = exit_code(made.result, fail_on) if not made.lacking else FINDINGS
@@ -149,12 +170,12 @@ def generated(
 
 def _generated(manifests: str, **flags: Any) -> tuple[Generated, Severity | None, list[str]]:
     """What there is to hand over, from which severity on it is kept back, and warnings."""
-    asked, root = given(os.environ.get(parameters.VARIABLE)), _root()
-    with taken_as_root(root):
-        wanted, warnings = _request(asked, root, **flags)
-        reader = Reader(exclude=wanted.exclude)
-        manifests = asked.manifests or manifests
-        made = generate(FOLDER, asked, manifests, wanted.exclude, wanted.settings, reader)
+    asked = given(os.environ.get(parameters.VARIABLE))
+    asked = asked._replace(namespace=os.environ.get("ARGOCD_APP_NAMESPACE", ""))
+    wanted, warnings = _request(asked, **flags)
+    reader = Reader(exclude=wanted.exclude)
+    manifests = asked.manifests or manifests
+    made = generate(FOLDER, asked, manifests, wanted.exclude, wanted.settings, reader)
     demand_all(made.result)
     return made, wanted.fail_on, warnings
 
@@ -181,7 +202,7 @@ def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterab
     return code
 
 
-def _request(asked: Given, root: str, **flags: Any) -> tuple[Request, list[str]]:
+def _request(asked: Given, **flags: Any) -> tuple[Request, list[str]]:
     """The settings, of which the Application and the destination give some, and what to say of these.
 
     The clock is not asked: what holds for a commit must hold for as long as Argo CD keeps it.
@@ -189,7 +210,7 @@ def _request(asked: Given, root: str, **flags: Any) -> tuple[Request, list[str]]
     said = version(
         "" if flags["k8s_version"] else os.environ.get("KUBE_VERSION", ""), kubernetes.versions(), ""
     )
-    inventory = inventory_path(asked.inventory, FOLDER, root) if asked.inventory else ""
+    inventory = inventory_path(asked.inventory, FOLDER, root_of(FOLDER)) if asked.inventory else ""
     flags = {**flags, "k8s_version": flags["k8s_version"] or said.version}
     wanted = request((FOLDER,), environments=(), sets=(), inventory=inventory, **flags)
     # What a paused job has no Pods for now, it has once it goes on.
@@ -198,6 +219,7 @@ def _request(asked: Given, root: str, **flags: Any) -> tuple[Request, list[str]]
 
 
 def _root() -> str:
+    """The top of the repository, or of what Argo CD handed over of it."""
     folder = os.path.realpath(FOLDER)
     by_git = root_of(folder)
     if by_git != folder:
@@ -239,6 +261,15 @@ def _stop_in_time(deadline: int) -> None:
     if hasattr(signal, "SIGALRM"):  # Windows has no such signal
         signal.signal(signal.SIGALRM, late)
         signal.setitimer(signal.ITIMER_REAL, deadline)
+
+
+def _stay_below(mebibytes: int) -> None:
+    """Lets the run fail where it wants more memory: the kernel would end the whole sidecar instead."""
+    with suppress(ImportError, ValueError, OSError):  # Windows has no such limit; a lower one may be set
+        import resource
+
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (mebibytes * 1024 * 1024, most))
 
 
 def _let_finish() -> None:
