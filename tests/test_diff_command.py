@@ -437,3 +437,27 @@ def test_the_fault_of_a_base_that_names_the_kind_breaks_the_jobs_on_it(git: Git,
     (tmp_path / "base.yaml").write_text(base + "  deadlin: 24h\n")
     (broken,) = compared(()).jobs
     assert (broken.what, broken.kind, broken.name) == ("broken", "GenericJob", "profile")
+
+
+def test_a_quota_that_changes_is_told_though_no_job_does(git: Git, tmp_path: Path) -> None:
+    inventory = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: main}\nspec:\n"
+    inventory += "  queues: {a: {quota: {nvidia.com/gpu: 64}}}\n"
+    (tmp_path / "inventory.yaml").write_text(inventory)
+    gpus = "schedule: {queue: a}\n  resources: {limits: {nvidia.com/gpu: 8}}\n  replicas: 2"
+    (tmp_path / "profile.yaml").write_text(PROFILE.replace("replicas: 2", gpus))
+    commit(git, "a queue")
+    (tmp_path / "inventory.yaml").write_text(inventory.replace("64", "8"))
+    found = compared(())
+    assert (found.jobs, found.is_empty) == ((), False)
+    assert "the quota goes from 64 to 8, so not all\n        run at once)" in diff_text.render(found)
+    (queue,) = diff_json.impact(found)["queues"]
+    assert (queue["before"], queue["after"], queue["quota"], queue["quotaBefore"]) == (16, 16, 8, 64)
+
+
+def test_a_job_that_is_written_again_is_paired_by_its_file_and_said_to_be(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "again.yaml").write_text(job("two").replace("1.36", "1.37"))
+    assert names() == [("created", "two", "again.yaml")]
+    (note,) = compared(()).notes
+    assert note.startswith("GenericJob two is written 2 times (again.yaml, two.yaml): it counts each time")
+    commit(git, "twice")
+    assert compared(()).notes == ()

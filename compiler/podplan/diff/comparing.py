@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from podplan.diff.impact import impact
 from podplan.diff.lowered import Lowered, lowered
 from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference, JobChange, Level
 from podplan.diff.outcomes import is_unknown, of_broken, outcome
-from podplan.diff.pairing import Pair, mended_faults, new_faults, paired
+from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, paired
 from podplan.diff.secrets import masked, secrets_of
 from podplan.diff.trees import Job, Tree
 from podplan.diff.values import Delta, compared
@@ -166,6 +167,7 @@ def _masked(one: Difference, secrets: list[str]) -> Difference:
 
 
 def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange]) -> Iterator[str]:
+    yield from _twice(before, after)
     named = sum(change.what in ("broken", "mended") and change.is_job for change in changes)
     unknown = sum(is_unknown(pair) for pair in pairs if pair.after is None or pair.after.is_job)
     if named:
@@ -179,6 +181,26 @@ def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange
     unlowered = sorted({job.kind for job in (*before.jobs, *after.jobs) if _is_not_lowered(job)})
     if unlowered:
         yield f"{', '.join(unlowered)}: not lowered yet, so only the CR is compared, and no Pods are counted"
+
+
+def _twice(before: Tree, after: Tree) -> Iterator[str]:
+    """What the change writes a second time: it counts each time, and a cluster has it once."""
+    known = Counter(map(identity, before.jobs))
+    written = Counter(map(identity, after.jobs))
+    again = [
+        job
+        for job in {identity(job): job for job in after.jobs if job.is_job}.values()
+        if written[identity(job)] > max(known[identity(job)], 1) and not job.is_named_later
+    ]
+    if again:
+        job = again[0]
+        name = f"{job.namespace}/{job.name}" if job.namespace else job.name
+        files = dict.fromkeys(one.file for one in after.jobs if identity(one) == identity(job))
+        more = f", and {len(again) - 1} more are" if len(again) > 1 else ""
+        yield (
+            f"{job.kind} {name} is written {written[identity(job)]} times ({', '.join(files)}){more}:"
+            " it counts each time, and a cluster has it once"
+        )
 
 
 def _is_not_lowered(job: Job) -> bool:

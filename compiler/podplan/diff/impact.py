@@ -8,7 +8,6 @@ from podplan.diff.model import Count, Impact, JobChange, Queue
 from podplan.diff.trees import Job
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._inventory import entry
 from podplan.lint.checks._jobs import pod_group, queue_of, total
 from podplan.lint.checks._resources import ACCELERATOR, effective, resources
 from podplan.lint.subject import Job as Seen
@@ -41,13 +40,14 @@ def _counted_as(change: JobChange) -> str:
 
 def _queues(before: list[Job], after: list[Job]) -> Iterator[Queue]:
     left, right = _asked(before), _asked(after)
-    quotas = _quotas([*before, *after])
+    # Inventories are known by their jobs; a side without any says nothing of them.
+    quotas_before, quotas = _quotas(before or after), _quotas(after or before)
     for key in sorted({*left, *right}):
         queue, resource = key
         asked = Count(left.get(key, 0), right.get(key, 0))
-        quota = quotas.get(key)
-        if asked.more and (quota is not None or ACCELERATOR.fullmatch(resource)):
-            yield Queue(queue, resource, asked, quota)
+        was, quota = quotas_before.get(key), quotas.get(key)
+        if quota != was or (asked.more and (quota is not None or ACCELERATOR.fullmatch(resource))):
+            yield Queue(queue, resource, asked, quota, was)
 
 
 def _asked(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
@@ -65,11 +65,13 @@ def _asked(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
 
 
 def _quotas(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
-    """The quotas of inventories, those of the later jobs first."""
+    """The quotas of the inventories that jobs have, those of the later jobs first."""
+    inventories = {id(job.inventory): job.inventory for job in jobs if job.inventory is not None}
     found: dict[tuple[str, str], int] = {}
-    for job in jobs:
-        for queue in mapping(job.inventory.data.get("spec"), "queues") if job.inventory is not None else ():
-            for resource, amount in mapping(entry(_seen(job), "queues", queue), "quota").items():
+    for inventory in inventories.values():
+        queues = mapping(inventory.data.get("spec"), "queues")
+        for queue in queues:
+            for resource, amount in mapping(mapping(queues, queue), "quota").items():
                 units = quantities.parse(amount)
                 if units is not None:
                     found[queue, resource] = units

@@ -34,12 +34,16 @@ class Count(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """What the jobs of a queue ask for of a resource, and its quota where the inventory says: in 10⁻⁹."""
+    """What the jobs of a queue ask for of a resource, and its quota where the inventory says: in 10⁻⁹.
+
+    ``quota_before`` is the one that it had; None where the inventory said nothing.
+    """
 
     name: str
     resource: str
     asked: Count
     quota: int | None
+    quota_before: int | None
 
 
 class JobChange(NamedTuple):
@@ -122,4 +126,4 @@ class Diff(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        return not self.jobs and not self.changes
+        return not (self.jobs or self.changes or self.impact.queues)

@@ -22,7 +22,7 @@ def paired(before: Tree, after: Tree) -> list[Pair]:
     """All jobs of both trees, in the order of ``after``, then what was before."""
     left, right = list(before.jobs), list(after.jobs)
     found: dict[int, Job] = {}  # by the index in ``right``
-    for by in (_identity, _source, _place):
+    for by in (_identity_in_file, identity, _source, _place):
         _match(left, right, found, by)
     matched = {id(job) for job in found.values()}
     gone = [job for job in left if id(job) not in matched]
@@ -101,7 +101,12 @@ def _numbered(
             seen[key] += 1
 
 
-def _identity(job: Job) -> Hashable:
+def _identity_in_file(job: Job) -> Hashable:
+    return job.file, identity(job)
+
+
+def identity(job: Job) -> Hashable:
+    """What a cluster tells objects apart by, in each environment."""
     group = str(job.cr.data.get("apiVersion", "")).rpartition("/")[0]
     return group, job.kind, job.namespace, job.name, job.environment
 

@@ -59,8 +59,13 @@ def _queue(queue: Queue) -> dict[str, Any]:
         "resource": queue.resource,
         "before": _units(queue.asked.before),
         "after": _units(queue.asked.after),
-        "quota": None if queue.quota is None else _units(queue.quota),
+        "quota": _quota(queue.quota),
+        "quotaBefore": _quota(queue.quota_before),
     }
+
+
+def _quota(quota: int | None) -> int | float | None:
+    return None if quota is None else _units(quota)
 
 
 def _units(units: int) -> int | float:

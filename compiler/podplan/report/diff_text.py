@@ -22,12 +22,14 @@ def render(diff: Diff, style: Style = PLAIN) -> str:
     if diff.is_empty:
         parts.append(words.NO_CHANGE)
     else:
-        told = [f"impact  {words.impact_line(diff)}"]
-        told += [f"queue   {words.queue_line(queue)}" for queue in words.queues(diff)]
+        told = _wrapped(f"impact  {words.impact_line(diff)}", 8)
+        for queue in words.queues(diff):
+            told += _wrapped(f"queue   {words.queue_line(queue)}", 8)
         parts.append("\n".join(told))
         parts += _jobs(diff, style)
         parts += _changes(diff, style)
-    parts += ["\n".join(f"note    {note}" for note in diff.notes)] if diff.notes else []
+    notes = [line for note in diff.notes for line in _wrapped(f"note    {note}", 8)]
+    parts += ["\n".join(notes)] if notes else []
     return _COMMAND.sub(r"\1\\x3a:", "\n\n".join(parts).replace("##[", "## [")) + "\n"
 
 

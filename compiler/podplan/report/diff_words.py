@@ -63,23 +63,36 @@ def _sum(count: Count, noun: str) -> str:
 
 
 def queue_line(queue: Queue) -> str:
-    """What changes for a queue: "research: nvidia.com/gpu 8 → 16 of 64"."""
+    """What changes for a queue: "research: +8 nvidia.com/gpu (8 → 16; the quota is 64)"."""
     before, after = (amount(units, queue.resource) for units in queue.asked)
     more = amount(abs(queue.asked.more), queue.resource)
     sign = "+" if queue.asked.more > 0 else "-"
-    line = f"{queue.name}: {sign}{more} {queue.resource} ({before} → {after}"
+    changed = f"{sign}{more} {queue.resource} ({before} → {after}"
+    line = f"{queue.name}: {changed if queue.asked.more else f'{queue.resource} unchanged ({after}'}"
+    return visible(f"{line}{_quota(queue)})")
+
+
+def _quota(queue: Queue) -> str:
+    was, now = (
+        None if units is None else amount(units, queue.resource)
+        for units in (queue.quota_before, queue.quota)
+    )
     if queue.quota is None:
-        return visible(line + ", no quota known)")
-    line += f"; the quota is {amount(queue.quota, queue.resource)}"
-    return visible(line + (", so not all run at once)" if queue.asked.after > queue.quota else ")"))
+        return ", no quota known" if was is None else f"; the quota was {was}, and there is none"
+    said = f"; the quota is {now}"
+    if queue.quota != queue.quota_before:
+        said = f"; the quota is new: {now}" if was is None else f"; the quota goes from {was} to {now}"
+    return said + (", so not all run at once" if queue.asked.after > queue.quota else "")
 
 
 def queues(diff: Diff) -> list[Queue]:
-    """The queues to tell of: accelerators always, other resources where their quota is exceeded."""
+    """The queues to tell of: accelerators and other quotas always, other resources beyond their quota."""
     return [
         queue
         for queue in diff.impact.queues
-        if "/" in queue.resource or (queue.quota is not None and queue.asked.after > queue.quota)
+        if "/" in queue.resource
+        or queue.quota != queue.quota_before
+        or (queue.quota is not None and queue.asked.after > queue.quota)
     ]
 
 
