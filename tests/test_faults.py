@@ -106,7 +106,7 @@ def check_complete(name: str, content: bytes) -> None:
     """A file that podplan made, up to its end."""
     assert content.endswith(b"\n")
     if name.endswith((".json", ".sarif")):
-        json.loads(content)
+        json.loads(content.removesuffix(CHANGED.encode()))
 
 
 def check_again(name: str, again: End, clean: End, now: Tree, after: Tree) -> None:
