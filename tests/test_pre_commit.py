@@ -342,7 +342,13 @@ def test_a_configuration_in_a_folder(committed: Path, offline: Mapping[str, str]
     done = commit(committed, offline)
     assert outcome(done)[RENDER] == "Failed"
     assert "no [[render]] in the configuration says where rendered files are; write one, name" in done.text
-    config.write_text(re.sub("  - id: podplan-render-check.*\n", OF_A_TEAM, config.read_text()))
+    toml = committed / "team" / "podplan.toml"
+    toml.write_text(TOML + '\n[severity]\nSEC017 = "error"\n')
+    of_all = "  - id: podplan-check\n  - id: podplan-render-check.*\n"
+    config.write_text(re.sub(of_all, OF_A_TEAM, config.read_text()))
+    done = commit(committed, offline)
+    assert "error[SEC017 seccomp-profile]" in done.text
+    toml.write_text(TOML)
     done = commit(committed, offline)
     assert "team/rendered/prod/pytorchtrainingjob-resnet.yaml: stale" in done.text
     flags = ("render", "--update", "--config", "team/podplan.toml")
