@@ -98,10 +98,11 @@ $(INTEGRATION)/.installed: Makefile
 	npm install --prefix $(INTEGRATION) --no-save --no-audit --no-fund --ignore-scripts --loglevel=error @microsoft/sarif-multitool-linux@5
 	@touch $@
 
-integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, the plugin of Argo CD as user 999; needs npm, root
+integration: $(STAMP) $(INTEGRATION)/.installed ## our SARIF in Microsoft's validator, the plugin of Argo CD as user 999, the action installed; needs npm, root
 	$(BIN)/python -m tests.integration $(INTEGRATION)
 	$(BIN)/python -m tests.integration.argocd
 	$(BIN)/python -m tests.integration.lock
+	$(BIN)/python -m tests.integration.action
 
 $(VENV)/.fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz

@@ -1,4 +1,4 @@
-"""The action as tests run it: installed once from a folder of wheels, then its steps in many workspaces."""
+"""The action as tests run it: with the podplan of this python, its steps in many workspaces."""
 
 from __future__ import annotations
 
@@ -45,15 +45,19 @@ def wheels() -> Path:
 
 
 def environ(folder: Path) -> dict[str, str]:
-    """A clean machine: a PATH with this python as ``python3``, a home of its own, and no network for pip."""
+    """A clean machine: a PATH with this python as ``python3``, and a home of its own."""
     bin_, home = folder / "bin", folder / "home"
     bin_.mkdir(parents=True, exist_ok=True)
     home.mkdir(exist_ok=True)
     python = bin_ / "python3"
     if not python.exists():
         python.symlink_to(os.path.realpath(sys.executable))
-    found = {"PATH": f"{bin_}:/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
-    return {**found, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels()), "PIP_CONFIG_FILE": os.devnull}
+    return {"PATH": f"{bin_}:/usr/local/bin:/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
+
+
+def offline() -> dict[str, str]:
+    """The environment in which pip has nothing but the wheels of the lock."""
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels()), "PIP_CONFIG_FILE": os.devnull}
 
 
 def plant(workspace: Path, owned: Path) -> None:
@@ -70,16 +74,12 @@ def machine(workspace: Path, temp: Path, more: Mapping[str, str] = {}) -> Machin
     return Machine(workspace, temp, {**environ(temp), **more})
 
 
-def run(
-    workspace: Path,
-    installed: Path,
-    inputs: Mapping[str, str],
-    more: Mapping[str, str] = {},
-    timeout: float = 60,
-) -> Ran:
-    """The action in ``workspace``, as it is ``installed`` already."""
+def run(workspace: Path, inputs: Mapping[str, str], more: Mapping[str, str] = {}, timeout: float = 60) -> Ran:
+    """The action in ``workspace``, with this python and its podplan for what it would install."""
     temp = workspace.parent / f"{workspace.name}-temp"
     job = machine(workspace, temp, more)._replace(timeout=timeout)
-    if not (temp / "podplan").exists():
-        (temp / "podplan").symlink_to(installed)
+    python = temp / "podplan" / "bin" / "python"
+    python.parent.mkdir(parents=True, exist_ok=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     return run_action(ROOT, inputs, job, leave_out=("Install podplan",))

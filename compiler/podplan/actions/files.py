@@ -38,9 +38,9 @@ def fitting(summary: str) -> str:
 
 
 def demand_inside(name: str, path: str, environ: Mapping[str, str]) -> None:
-    """Raises RequestError where a file or folder to write would not be in the workspace or among the runner's
-    temporary files, whichever it is written as: a link in the checkout may lead anywhere. A link in the place
-    of the file itself is replaced.
+    """Raises RequestError where a file or folder is not in the workspace or among the runner's temporary
+    files, whichever it is written as: a link in the checkout may lead anywhere. Of a file its folder counts:
+    who writes it replaces a link in its place, and who reads it judges where that leads.
     """
     written = os.path.normpath(os.path.join(os.path.realpath(os.curdir), path))
     real = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or os.curdir)
@@ -48,7 +48,7 @@ def demand_inside(name: str, path: str, environ: Mapping[str, str]) -> None:
         top = os.path.realpath(home)
         if _is_in(real, top) and (_is_in(written, top) or _is_in(written, os.path.abspath(home))):
             return
-    raise RequestError(f"{name}: {path} would not be in the workspace")
+    raise RequestError(f"{name}: {path} is not in the workspace")
 
 
 def _is_in(path: str, folder: str) -> bool:

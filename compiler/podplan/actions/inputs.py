@@ -26,6 +26,18 @@ class Inputs(NamedTuple):
     comment_file: str
     summary: bool
     output_dir: str
+    config: str
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """The inputs that are files or folders, each with its name."""
+        once = {
+            "config": self.config,
+            "sarif-file": self.sarif_file,
+            "comment-file": self.comment_file,
+            "output-dir": self.output_dir,
+        }
+        return [*(("paths", path) for path in self.paths), *(pair for pair in once.items() if pair[1])]
 
 
 def inputs(environ: Mapping[str, str]) -> Inputs:
@@ -41,6 +53,7 @@ def inputs(environ: Mapping[str, str]) -> Inputs:
         comment_file=given["comment_file"],
         summary=_one_of("summary", given["summary"] or "true", ("true", "false")) == "true",
         output_dir=given["output_dir"],
+        config=given["config"],
     )
     if "-" in found.paths:
         raise RequestError("paths: - would be standard input, and a step has none")

@@ -63,8 +63,8 @@ def command() -> int:
 
 
 def _run(asked: Inputs, environ: Mapping[str, str]) -> int:
-    for name in ("sarif_file", "comment_file", "output_dir"):
-        demand_inside(name.replace("_", "-"), getattr(asked, name), environ)
+    for name, path in asked.places:
+        demand_inside(name, path, environ)
     return _render(asked) if asked.command.startswith("render") else _check(asked, environ)
 
 
@@ -111,7 +111,7 @@ def _compared(asked: Inputs, environ: Mapping[str, str]) -> Compared:
     try:
         against = base(asked.base, root_of(asked.paths[0]), environ)
         if against.revision:
-            flags = {"environments": asked.environment, "fail_on": asked.fail_on or None}
+            flags = {"environments": asked.environment, "config": asked.config}
             found = diff.compared(asked.paths, base=against.revision, **flags)
             return Compared(found, base=against.revision)
     except (RequestError, NoSuchPath, BoundExceeded) as error:
@@ -159,8 +159,9 @@ def _show(result: Result | None, compared: Compared) -> None:
 
 def _flags(asked: Inputs) -> list[str]:
     """The flags that check and render have in common."""
-    fail_on = [f"--fail-on={asked.fail_on}"] if asked.fail_on else []
-    return [*fail_on, *(f"--env={name}" for name in asked.environment)]
+    once = {"fail-on": asked.fail_on, "config": asked.config}
+    given = [f"--{name}={value}" for name, value in once.items() if value]
+    return [*given, *(f"--env={name}" for name in asked.environment)]
 
 
 def _group(title: str, text: str) -> None:

@@ -62,7 +62,7 @@ def _row(found: Finding) -> str:
 
 
 def plain(text: str) -> str:
-    """``text`` as it reads: no markup, mention or link, each character that could be markup as a reference."""
+    """``text`` as it reads: no markup, mention or link, and characters of markup as references."""
     cut = text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
     apart = _LINKED.sub(_APART, visible(cut))
     escaped = apart.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
