@@ -181,6 +181,30 @@ def test_what_argo_cd_would_take_apart_is_refused(tmp_path: Path) -> None:
     assert "error SEC001 widget.yaml" in refusal(where, [{"name": "manifests", "string": "include"}])
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (CONFIG_MAP.replace("kind:", "Kind:"), "no kind"),
+        (CONFIG_MAP.replace("apiVersion:", "apiversion:"), "no apiVersion"),
+        (JOB.replace("kind:", "Kind:"), "no kind"),
+    ],
+)
+def test_a_manifest_that_is_misspelt_is_not_left_out(tmp_path: Path, text: str, told: str) -> None:
+    """The cluster may have it, and would lose it."""
+    where = only(tmp_path, {"alone.yaml": ALONE, "misspelt.yaml": text})
+    assert f"has {told}, and Argo CD applies" in refusal(where, [{"name": "manifests", "string": "include"}])
+    assert "set the parameter manifests to" in refusal(where)
+    assert len(jobs(where, [{"name": "manifests", "string": "ignore"}])) == 1
+
+
+@pytest.mark.parametrize("version", ["podplam/v1", "Podplan", ""])
+def test_a_profile_of_another_group_is_not_left_out(tmp_path: Path, version: str) -> None:
+    text = ALONE.replace("podplan/v1", f"'{version}'").replace("name: alone", "name: other")
+    where = only(tmp_path, {"alone.yaml": ALONE, "other.yaml": text})
+    told = refusal(where, [{"name": "manifests", "string": "ignore"}])
+    assert told == "2: podplan: other.yaml: a JobProfile must have the apiVersion podplan/v1\n"
+
+
 def test_committed_renders_are_no_second_objects(repository: Path, tmp_path: Path) -> None:
     render = (
         "# podplan: rendered from apps/train/resnet.yaml -e prod\napiVersion: batch.tensorstack.dev/v1beta1\n"

@@ -226,3 +226,9 @@ def test_a_repository_that_wants_all_the_memory(tmp_path: Path) -> None:
     where = only(tmp_path, {"alone.yaml": ALONE, "values.yaml": values})
     with pytest.raises(PluginError, match="exit status 4: podplan: 100 MiB of memory were not enough"):
         server.generate(where, flags=["--memory", "100"], deadline=DEADLINE)
+    shown = server.run(
+        [*server.plugin().parameters, "--memory", "100"], where, server.variables(where), DEADLINE
+    )
+    assert shown.code == 0
+    assert "too little memory" in shown.err
+    assert '"environment"' in shown.out

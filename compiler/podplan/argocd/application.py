@@ -58,6 +58,7 @@ def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
     """
     found = list(_sources(folder, exclude))
     named = [(source, list(items(source))) for source in found]
+    _refuse_foreign_profiles(item for _, listed in named for item in listed)
     profiles = [item for _, listed in named for item in listed if item.what in _PROFILES]
     rendered_here = {os.path.realpath(item.doc.name) for item in profiles}
     manifests = [
@@ -69,6 +70,17 @@ def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
     ]
     broken = [source for source in found if source.faults and not is_ours(source)]
     return Application(found, [_profile(item, reader) for item in profiles], manifests, broken)
+
+
+def _refuse_foreign_profiles(found: Iterable[Item]) -> None:
+    """Raises RequestError for a JobProfile that is none by its apiVersion: its jobs must not be left out."""
+    for item in found:
+        if (
+            item.what == "other"
+            and isinstance(item.doc.data, dict)
+            and item.doc.data.get("kind") == "JobProfile"
+        ):
+            raise RequestError(f"{item.doc.name}: a JobProfile must have the apiVersion podplan/v1")
 
 
 def is_ours(source: Source) -> bool:
@@ -122,13 +134,21 @@ def _is_manifest(item: Item) -> bool:
         return False
     version, kind = data.get("apiVersion"), data.get("kind")
     if not (isinstance(version, str) and isinstance(kind, str)):
-        return False
+        return bool(_lacks(data))
     group = version.rpartition("/")[0]
     if group.endswith(_LOCAL_GROUPS) or f"{version}/{kind}" in _LOCAL_KINDS:
         return False
     metadata = data.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
     return not (isinstance(annotations, dict) and annotations.get(_LOCAL) == "true")
+
+
+def _lacks(data: dict[str, Any]) -> str:
+    """apiVersion or kind, where data has the other and metadata: an object in which one is misspelt."""
+    there = [name for name in ("apiVersion", "kind") if isinstance(data.get(name), str)]
+    if len(there) != 1 or not isinstance(data.get("metadata"), dict):
+        return ""
+    return "kind" if there == ["apiVersion"] else "apiVersion"
 
 
 def _is_render_of(item: Item, profiles: set[str]) -> bool:
@@ -165,18 +185,23 @@ def left_out(application: Application) -> str:
     """A sentence about manifests beside profiles, of which nobody said what becomes of them."""
     item = application.manifests[0]
     named = identity(item.doc.data)
+    kind = named["kind"] or "an object without kind,"
     others = len(application.manifests) - 1
     more = f" and {others} more object{'s' if others > 1 else ''} are" if others else " is"
     return (
-        f"{item.doc.name}: {named['kind']} {named['name']}{more} no profile; set the parameter manifests to"
+        f"{item.doc.name}: {kind} {named['name']}{more} no profile; set the parameter manifests to"
         " include (apply them as they are) or to ignore"
     )
 
 
-def unreadable(broken: Iterable[Source]) -> str:
-    """A sentence about a file that may be a manifest and is no YAML."""
-    for source in broken:
+def unfit(application: Application) -> str:
+    """A sentence about what may be a manifest and cannot be included: no YAML, or not whole; else ""."""
+    for source in application.broken:
         fault = source.faults[0]
         what = "a template of Helm" if is_helm_template(source.text) else fault.message
         return f"{source.file}:{fault.span.line}: {what}; a manifest that is to be included must be YAML"
+    for item in application.manifests:
+        if missing := _lacks(item.doc.data):
+            name = identity(item.doc.data)["name"]
+            return f"{item.doc.name}: the object {name} has no {missing}, and Argo CD applies nothing without"
     return ""

@@ -56,7 +56,7 @@ def _named(profiles: Sequence[Profile], names: Iterable[str]) -> list[Profile]:
 
 def _environments(profile: Profile, asked: str) -> tuple[str, ...] | None:
     known = profile.environments
-    if not known or not profile.whole:
+    if not known or not profile.whole:  # without its bases, nobody knows what there is
         return (asked,) if asked and known else None
     file = profile.item.doc.name
     if not asked:

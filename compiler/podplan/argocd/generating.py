@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
-from podplan.argocd.application import Application, is_ours, left_out, read, unreadable
+from podplan.argocd.application import Application, is_ours, left_out, read, unfit
 from podplan.argocd.choosing import Chosen, chosen
 from podplan.argocd.judging import FLAG, PARAMETER, judged
 from podplan.argocd.masking import masked
@@ -74,7 +74,7 @@ def generate(
 
 def _included(application: Application, manifests: str) -> list[Item]:
     if manifests == "include":
-        fault = unreadable(application.broken)
+        fault = unfit(application)
         if fault:
             raise RequestError(fault)
         return application.manifests

@@ -64,17 +64,28 @@ def discover() -> int:
     return CLEAN
 
 
+_memory = click.option(
+    "--memory",
+    metavar="MIB",
+    type=click.IntRange(64, 1_048_576),
+    default=MEBIBYTES,
+    help=f"Give up where this is not enough, and say so [{MEBIBYTES}].",
+)
+
+
 @command.command("parameters", short_help="Print what an Application may set.")
-def announce() -> int:
+@_memory
+def announce(memory: int) -> int:
     """Print the parameters that an Application may set, as JSON: those of the profiles here among them."""
     import json
 
     from podplan.argocd.announcing import announced
 
+    _stay_below(memory)
     try:
         profiles = read(FOLDER, _exclude(), Reader()).profiles
     except Exception as error:  # the form that shows them must not fail: generate says what is wrong
-        _warn([f"the params of the profiles are not known: {error}"])
+        _warn([f"the params of the profiles are not known: {str(error) or 'there is too little memory'}"])
         profiles = []
     write(json.dumps(announced(profiles), indent=2) + "\n")
     return CLEAN
@@ -114,13 +125,7 @@ def _only_crs(_: click.Context, __: click.Parameter, value: str) -> str:
     default=SECONDS,
     help=f"Give up after this time, and say so [{SECONDS}].",
 )
-@click.option(
-    "--memory",
-    metavar="MIB",
-    type=click.IntRange(64, 1_048_576),
-    default=MEBIBYTES,
-    help=f"Give up where this is not enough, and say so [{MEBIBYTES}].",
-)
+@_memory
 @click.option(
     "--gitops", type=click.Choice(("none", "argocd")), default=None, help="argocd: ask before a CR is pruned."
 )
