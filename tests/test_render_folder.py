@@ -476,6 +476,27 @@ def test_a_table_says_all_that_is_in_its_folder(configured: Path, podplan: Comma
     assert f"rendered/dev/{NS}-bert.yaml: orphaned; {gone}\n" in run.out
 
 
+@pytest.mark.parametrize("flags", [[], ["jobs", "-o", "rendered/prod", "-e", "prod"]])
+def test_a_profile_that_cannot_be_read_is_not_gone(
+    configured: Path, tmp_path: Path, podplan: Command, flags: list[str]
+) -> None:
+    """As YAML of no profile it would be passed over, and what it rendered would be taken away."""
+    assert podplan("render", "--update").code == 0
+    (configured / "jobs" / "b.yaml").write_text(named("bert"))
+    (tmp_path / "a.yaml").write_text(ENVIRONMENTS)
+    profile = configured / "jobs" / "a.yaml"
+    profile.write_bytes(ENVIRONMENTS.encode("utf-16"))
+    before = tree(configured)
+    run = podplan("render", *(flags or ["--update"]))
+    told = f"jobs/a.yaml cannot be read, so rendered/prod/{NAME} has nothing to be made from: "
+    assert (run.code, tree(configured)) == (2, before)
+    assert f"{told}line 1: byte 0xFF is not UTF-8; save the file as UTF-8\n" in run.err
+    profile.unlink()
+    profile.symlink_to(tmp_path / "a.yaml")
+    run = podplan("render", *(flags or ["--check"]))
+    assert (run.code, f"{told}leads out of the repository\n" in run.err) == (2, True)
+
+
 def test_two_tables_may_share_a_folder(configured: Path, podplan: Command) -> None:
     (configured / "jobs" / "b.yaml").write_text(ENVIRONMENTS.replace("resnet", "bert"))
     tables = TABLES.replace("rendered/dev", "rendered/../rendered/prod").replace(

@@ -15,7 +15,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.reading.folder import Entry
 from podplan.rendering import rendered
-from podplan.rendering.origin import RENDERED_FROM, header_of, plan_now
+from podplan.rendering.origin import RENDERED_FROM, header_of, plan_now, unreadable
 from podplan.requests import RequestError
 from podplan.source import read
 
@@ -91,10 +91,18 @@ def orphans(
 
 
 def no_longer_rendered(path: str, content: bytes, settings: Settings, reader: Reader) -> str | None:
-    """Why the source of a rendered file renders it no more; None where it does, or nobody can tell."""
+    """Why the source of a rendered file renders it no more; None where it does, or nobody can tell.
+
+    Raises RequestError for a source that is there and cannot be read: what it renders is not gone.
+    """
     for item in items(read(content, path)):
         said = header_of(item) if item.what == "cr" else None
         if said is not None:
+            fault = unreadable(item, said, reader)
+            if fault:
+                raise RequestError(
+                    f"{said.file} cannot be read, so {path} has nothing to be made from: {fault}"
+                )
             now = plan_now(item, said, settings, reader)
             return now if isinstance(now, str) else None
     return None

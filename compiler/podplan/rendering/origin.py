@@ -7,7 +7,7 @@ import shlex
 from itertools import pairwise
 
 from podplan.facts.gitops import TOOLS
-from podplan.findings import Problem
+from podplan.findings import Problem, Severity
 from podplan.patterns import pattern
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
@@ -15,6 +15,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of
 from podplan.requests import RequestError
+from podplan.rules import RULES
 from podplan.typing import NamedTuple
 
 RENDERED_FROM = "# podplan: rendered from "
@@ -93,6 +94,20 @@ def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Pro
         f"{said.file} renders something else now; render it again instead of editing this file",
         path,
     )
+
+
+def unreadable(item: Item, said: Header, reader: Reader) -> str:
+    """Why the source of a rendered CR cannot be read; "" where it can be, and where there is none."""
+    try:
+        source = reader.source(root_of(item.doc.name), source_path(item, said))
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    except OutsideRoot as error:
+        return error.reason
+    broken = (fault for fault in source.faults if RULES[fault.rule].severity is Severity.ERROR)
+    return next((f"line {fault.span.line}: {fault.message}" for fault in broken), "")
 
 
 def plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Plan | str:
