@@ -107,12 +107,13 @@ def _growth(name: str, costs: dict[int, tuple[Cost, float]], thousand: int) -> l
     for number, (cost, unit) in costs.items():
         value = cost.cpu / unit
         measure_ = f"{value:,.0f} ×, {cost.peak_mb:.0f} MB"
+        what = f"`check` of {number:,} {name if number > 1 else name.removesuffix('s')}"
         if name == "CRs" and number >= 100:
             most = sum(SAID.values()) * REPLICAS * number
             target = f"≤ {most:,.0f} × (kubeconform + kube-linter on the Pods)"
-            rows.append(Row(f"`check` of {number:,} {name}", value, measure_, target, most))
+            rows.append(Row(what, value, measure_, target, most))
         else:
-            rows.append(Row(f"`check` of {number:,} {name}", value, measure_))
+            rows.append(Row(what, value, measure_))
     (many, _), (most_, _) = costs[thousand], costs[max(costs)]
     value = most_.peak_mb / many.peak_mb
     what = f"peak memory, {max(costs):,} {name} against {thousand:,}"
