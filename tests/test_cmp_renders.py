@@ -16,7 +16,7 @@ from tests.golden import Case
 
 NAMELESS = golden.FIXTURES / "pytorch_training_job/generate_name"
 CASES = [case for case in golden.cases() if case.input == "profile.yaml" and case.folder != NAMELESS]
-PLAIN = ["--gitops", "none", "--fail-on", "never"]
+PLAIN = ["--fail-on", "never"]
 # No variable holds a NUL, so no parameter does; and none may hold an expression.
 TRICKY = [
     text
