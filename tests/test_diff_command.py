@@ -439,6 +439,35 @@ def test_the_fault_of_a_base_that_names_the_kind_breaks_the_jobs_on_it(git: Git,
     assert (broken.what, broken.kind, broken.name) == ("broken", "GenericJob", "profile")
 
 
+def test_short_values_of_secret_variables_are_hidden_where_they_are(git: Git, tmp_path: Path) -> None:
+    env = 'env: [{name: DB_PASSWORD, value: "1"}, {name: LEVEL, value: abc}], args:'
+    (tmp_path / "two.yaml").write_text(job("two").replace("args:", env))
+    (tmp_path / "profile.yaml").write_text(PROFILE + '  env: {DB_PASSWORD: "1", LEVEL: abc}\n')
+    commit(git, "a variable")
+    for name in ("two.yaml", "profile.yaml"):
+        text = (tmp_path / name).read_text()
+        (tmp_path / name).write_text(text.replace('"1"', "xyz").replace("abc", "xyzz"))
+    for level in ("source", "cr", "lowered"):
+        shown = diff_text.render(compared((), level=level))
+        assert "xyzz" in shown
+        assert not re.search(r"\bxyz\b", shown)
+    (tmp_path / "two.yaml").write_text(job("two").replace("args:", env.replace('"1"', "xyz")))
+    commit(git, "another")
+    (tmp_path / "two.yaml").write_text(job("two"))
+    assert not re.search(r"\bxyz\b", diff_text.render(compared(())))
+
+
+def test_a_job_of_an_environment_is_told_with_it(git: Git, tmp_path: Path) -> None:
+    environments = "  environments:\n    dev: {namespace: dev}\n    prod: {namespace: prod}\n    test: {}\n"
+    (tmp_path / "profile.yaml").write_text(PROFILE + environments)
+    commit(git, "environments")
+    moved = environments.replace("namespace: dev", "namespace: new").replace("prod}", "prod, replicas: 3}")
+    (tmp_path / "profile.yaml").write_text(PROFILE + moved.replace("test: {}", "test: {replicas: 4}"))
+    shown = diff_text.render(compared(()))
+    assert "dev/profile → new/profile" in shown
+    assert "GenericJobs prod/profile and profile (test)" in shown
+
+
 def test_a_quota_that_changes_is_told_though_no_job_does(git: Git, tmp_path: Path) -> None:
     inventory = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: main}\nspec:\n"
     inventory += "  queues: {a: {quota: {nvidia.com/gpu: 64}}}\n"

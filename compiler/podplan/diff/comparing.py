@@ -12,7 +12,7 @@ from podplan.diff.lowered import Lowered, lowered
 from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference, JobChange, Level
 from podplan.diff.outcomes import is_unknown, of_broken, outcome
 from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, paired
-from podplan.diff.secrets import masked, secrets_of
+from podplan.diff.secrets import hidden, masked, secrets_of
 from podplan.diff.trees import Job, Tree
 from podplan.diff.values import Delta, compared
 from podplan.findings import Location, Path
@@ -158,7 +158,8 @@ def _placer(doc: Doc | None, path: Path) -> Callable[[], Location | None]:
 
 
 def _masked(one: Difference, secrets: list[str]) -> Difference:
-    before, after = (masked(value, secrets, one.kind, one.path) for value in (one.before, one.after))
+    sides = (hidden(one.part, value) for value in (one.before, one.after))
+    before, after = (masked(value, secrets, one.kind, one.path) for value in sides)
     if before == after and isinstance(after, str):
         after += ANOTHER
     elif before == after and isinstance(after, list) and after:

@@ -9,10 +9,12 @@ from typing import Any
 
 from podplan.diff.trees import Job
 from podplan.findings import value_at
-from podplan.lint.checks._secrets import STARS, is_secret, secret_variables
+from podplan.lint.checks._secrets import STARS, is_secret, may_be_secret, secret_variables
 
-LEAST = 4  # characters: a shorter value stands in too many words
+LEAST = 4  # characters: a shorter value stands in too many words, and is hidden where it is a variable's
 _ASSIGNED = re.compile(r"(?:^|[\s;\"'])-{0,2}([A-Za-z_][\w-]*)[=\s]\s*([^\s;\"']+)")
+# A variable in a list, or in the env of a profile: env[TOKEN].value, env.TOKEN
+_VARIABLE = re.compile(r"\benv(?:\[([^\]]+)\]\.value|\.([^.\[\]]+))$")
 
 
 def secrets_of(jobs: Iterable[Job]) -> frozenset[str]:
@@ -54,12 +56,26 @@ def _spoken(data: Any) -> Iterator[str]:
                 yield value
 
 
+def hidden(part: str, value: Any) -> Any:
+    """The value at a path as people write it; stars for a variable whose name says that it is secret."""
+    variable = _VARIABLE.search(part)
+    name = variable.group(1) or variable.group(2) if variable is not None else ""
+    return STARS if isinstance(value, str) and may_be_secret(name, value) else value
+
+
 def masked(value: Any, secrets: Iterable[str], kind: str = "", path: tuple[str | int, ...] = ()) -> Any:
     """``value`` without what is secret; what stands in the data of a Secret always is."""
     if kind == "Secret" and path[:1] in (("data",), ("stringData",)):
         return _starred(value)
     if isinstance(value, dict):
-        return {key: masked(below, secrets, kind, (*path, key)) for key, below in value.items()}
+        if isinstance(value.get("name"), str) and "value" in value:
+            value = {**value, "value": hidden(f"env.{value['name']}", value["value"])}
+        return {
+            key: masked(
+                hidden(f"env.{key}", below) if path[-1:] == ("env",) else below, secrets, kind, (*path, key)
+            )
+            for key, below in value.items()
+        }
     if isinstance(value, list):
         return [masked(below, secrets, kind, (*path, number)) for number, below in enumerate(value)]
     if isinstance(value, int) and not isinstance(value, bool):

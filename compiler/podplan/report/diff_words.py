@@ -131,7 +131,7 @@ def _group(members: Sequence[tuple[JobChange, str]]) -> Group:
     jobs = [job for job, _ in members]
     return Group(
         jobs[0],
-        tuple(_with_former(job, name) for job, name in members),
+        tuple(visible(f"{job.was} → ") + name if job.was else name for job, name in members),
         tuple(dict.fromkeys(visible(job.file) for job in jobs)),
         tuple(effect for job in jobs for effect in job.effects),
         Count(sum(job.pods.before for job in jobs), sum(job.pods.after for job in jobs)),
@@ -139,19 +139,20 @@ def _group(members: Sequence[tuple[JobChange, str]]) -> Group:
     )
 
 
-def _with_former(job: JobChange, name: str) -> str:
-    return visible(f"{job.was} → ") + name if job.was else name
-
-
 def called(diff: Diff) -> list[str]:
-    """What each job is called: by its name, with namespace and environment where that is not enough."""
+    """What each job is called: by its name, with namespace and environment where that is not enough.
+
+    A profile with environments makes a job of one name in each, so there it never is.
+    """
     spaces = Counter(name for name, _ in {(job.name, job.namespace) for job in diff.jobs})
     same = Counter((job.namespace, job.name) for job in diff.jobs)
     shown = []
     for job in diff.jobs:
-        name = f"{job.namespace}/{job.name}" if spaces[job.name] > 1 and job.namespace else job.name
+        several = spaces[job.name] > 1 or bool(job.environment) or "/" in job.was
+        name = f"{job.namespace}/{job.name}" if several and job.namespace else job.name
         where = job.variant if job.what in ("broken", "mended") and not job.namespace else job.environment
-        more = f" ({where})" if where and same[job.namespace, job.name] > 1 else ""
+        alone = same[job.namespace, job.name] == 1 and (job.namespace or not job.environment)
+        more = f" ({where})" if where and not alone else ""
         shown.append(visible(name + more))
     return shown
 

@@ -35,7 +35,12 @@ def is_secret(name: str, value: str) -> bool:
     """Whether a variable holds a secret as text: not a path, a number, a reference or a placeholder."""
     if _WITH_PASSWORD.search(value):
         return True
-    return names_a_secret(name) and len(value) >= 6 and not _NOT_A_SECRET.fullmatch(value)
+    return len(value) >= 6 and may_be_secret(name, value)
+
+
+def may_be_secret(name: str, value: str) -> bool:
+    """The same of a value of any length: one that nobody is told of, but that is not shown either."""
+    return names_a_secret(name) and not _NOT_A_SECRET.fullmatch(value)
 
 
 def secret_variables(data: Any) -> Iterator[Path]:
