@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -175,6 +176,69 @@ def test_a_link_that_points_elsewhere_is_seen(tree: Path, check: Run) -> None:
     assert check(*named).code == 0
 
 
+STRICT = 'preset = "strict"\nfail-on = "info"\n'
+IGNORING = STRICT + '[[paths]]\nmatch = ["jobs/**"]\nignore = ["ALL"]\n'
+
+
+def relink(link: Path, target: str) -> None:
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+
+
+def test_a_configuration_that_is_a_link_to_another_one_is_another(tree: Path, check: Run) -> None:
+    """The inventory is named: else the whole repository is listed, and every link in it is seen."""
+    flags = {"inventory": str(tree.parent / "inventory.yaml"), "config": "link.toml"}
+    (tree.parent / "inventory.yaml").write_text(INVENTORY)
+    (tree / "a.toml").write_text('fail-on = "error"\n')
+    (tree / "b.toml").write_text(STRICT)
+    relink(tree / "link.toml", "a.toml")
+    assert check(**flags).code == 0
+    relink(tree / "link.toml", "b.toml")
+    assert check(**flags).code == 1
+
+
+def test_patterns_for_paths_go_by_where_a_linked_configuration_lies(tree: Path, check: Run) -> None:
+    flags = {"inventory": str(tree.parent / "inventory.yaml")}
+    (tree.parent / "inventory.yaml").write_text(INVENTORY)
+    (tree / "other").mkdir()
+    for name in ("a.toml", "other/a.toml"):
+        (tree / name).write_text(IGNORING)
+    relink(tree / "podplan.toml", "a.toml")
+    assert check(**flags).code == 0
+    relink(tree / "podplan.toml", "other/a.toml")
+    assert check(**flags).out == check(cached=None, **flags).out
+
+
+def test_another_reason_why_a_base_is_not_read_is_another_answer(tree: Path, check: Run) -> None:
+    flags = {"inventory": str(tree.parent / "inventory.yaml")}
+    (tree.parent / "inventory.yaml").write_text(INVENTORY)
+    (tree / "base.yaml").unlink()
+    os.mkfifo(tree / "base.yaml")
+    assert b"not a regular file" in check(**flags).out
+    relink(tree / "base.yaml", "/etc/hostname")
+    assert b"leads out of the repository" in check(**flags).out
+
+
+def test_what_goes_while_a_run_begins_is_not_taken_for_there(
+    tree: Path, check: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request was one with a configuration, and the run one without."""
+    flags = {"inventory": str(tree.parent / "inventory.yaml")}
+    (tree.parent / "inventory.yaml").write_text(INVENTORY)
+    (tree / "podplan.toml").write_text(STRICT)
+    request = checking.checking
+
+    def late(*arguments: Any, **flags: Any) -> Any:
+        (tree / "podplan.toml").unlink()
+        return request(*arguments, **flags)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checking, "checking", late)
+        assert check(**flags).code == 0
+    (tree / "podplan.toml").write_text(STRICT)
+    assert check(**flags).code == 1
+
+
 def test_configuration_that_changes_is_seen(tree: Path, check: Run) -> None:
     add_configuration(tree)
     check()
@@ -226,6 +290,29 @@ def test_another_folder_version_day_or_limit_is_another_run(
         patch.chdir(tree / "jobs")
         assert check(".").checked
     assert not check().checked
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize(
+    ("name", "value"), [("version", "3.99.0"), ("getfilesystemencoding", lambda: "iso8859-1")]
+)
+def test_another_python_or_encoding_of_names_is_another_run(
+    check: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: Any
+) -> None:
+    check()
+    monkeypatch.setattr(cache.sys, name, value)  # type: ignore[attr-defined]
+    assert check().checked
+
+
+@pytest.mark.usefixtures("tree")
+def test_an_extra_that_is_installed_is_another_run(check: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """cel_expr_python is a package without a file of its own."""
+    check()
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name.startswith("cel") else find(name)
+    )
+    assert check().checked
 
 
 @pytest.mark.usefixtures("tree")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,7 +32,7 @@ MAX_ENTRIES = 64
 MAX_BYTES = 128 * 1024 * 1024
 SUFFIX = ".podplan"
 
-# What else has a say in what is said; cel_expr_python may be missing.
+# What else has a say in what is said; cel_expr_python may be missing, and has folders and no file of its own.
 LIBRARIES = ("yaml", "jinja2", "jsonschema_rs", "cel_expr_python")
 
 
@@ -66,8 +67,9 @@ def key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) -> str:
     """What stands for a request to this code, on this day."""
     asked = [
         *(FORMAT, __version__, _code(), time.strftime("%Y-%m-%d", time.gmtime())),
+        *(sys.version, sys.getfilesystemencoding()),  # names of files are told in it
         *(os.getcwd(), list(paths), sorted(flags.items()), reports, os.environ.get(VARIABLE, "")),
-        [os.path.realpath(path) for path in paths],
+        [os.path.realpath(path) for path in (*paths, flags["config"])],
         sorted({place for path in paths for place in _above(path)}),
     ]
     return blake2b(json.dumps(asked, default=str).encode(), digest_size=20).hexdigest()
@@ -92,8 +94,9 @@ def _code() -> list[Any]:
     folders = {package, bundled.folder("policies"), bundled.folder("schemas")}
     found = [one for top in sorted(folders) for one in _files(top)]
     for name in LIBRARIES:
-        spec = find_spec(name)
-        found.append([name, *_stamp(os.stat(spec.origin))] if spec and spec.origin else [name])
+        if spec := find_spec(name):
+            places = [spec.origin] if spec.origin else spec.submodule_search_locations or ()
+            found += ([name, *_stamp(os.stat(place))] for place in places)
     return found
 
 

@@ -77,7 +77,8 @@ def _check_with(folder: str, paths: Sequence[str], flags: Mapping[str, Any], int
     """The same with a cache: what was said before is said again, if all it rests on is as it was."""
     from podplan.cli import cache
 
-    key = cache.key(paths, flags, (into.format, [name for name, _ in into.files], into.style))
+    wished = (into.format, [name for name, _ in into.files], into.style)
+    key = cache.key(paths, flags, wished)
     said = cache.find(folder, key, len(into.files) + 1)
     if said is None:
         with traced() as trace:
@@ -86,7 +87,8 @@ def _check_with(folder: str, paths: Sequence[str], flags: Mapping[str, Any], int
         if result.given_up or any(found.rule in _OF_THE_RUN for found in result.findings):
             return report(result, wanted, into)
         said = cache.Said(exit_code(result, wanted.fail_on), texts(result, into))
-        cache.keep(folder, key, said, trace)
+        if cache.key(paths, flags, wished) == key:  # else something came or went, or a day went by, meanwhile
+            cache.keep(folder, key, said, trace)
     write_texts(said.texts, into)
     return said.code
 

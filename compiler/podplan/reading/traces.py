@@ -48,7 +48,7 @@ def traced() -> Iterator[Trace]:
 def note_file(root: str, path: str, content: bytes | Exception) -> None:
     """A file below a root was read, or could not be."""
     for trace in _open:
-        digest = _digest(content)
+        digest = _answer(path, content)
         trace.useless |= trace.files.setdefault((root, path), digest) != digest  # it changed meanwhile
 
 
@@ -79,9 +79,9 @@ def _file(root: str, path: str) -> str:
     from podplan.reading.files import OutsideRoot, read_inside
 
     try:
-        return _digest(read_inside(root, path))
+        return _answer(path, read_inside(root, path))
     except (OutsideRoot, BoundExceeded, OSError) as error:
-        return _digest(error)
+        return _answer(path, error)
 
 
 def _folder(folder: str) -> str:
@@ -111,9 +111,13 @@ def _kind(entry: os.DirEntry[str]) -> str:
     return "folder" if entry.is_dir() else "file"
 
 
-def _digest(content: bytes | Exception) -> str:
+def _answer(path: str, content: bytes | Exception) -> str:
+    """What a file holds, or what is said of it, and where a link leads: what is said goes by that, too."""
+    said = f"{type(content).__name__}: {content}" if isinstance(content, Exception) else _digest(content)
+    return f"{said} in {os.path.realpath(path)}" if os.path.islink(path) else said
+
+
+def _digest(content: bytes) -> str:
     from hashlib import blake2b
 
-    if isinstance(content, Exception):
-        return type(content).__name__
     return blake2b(content, digest_size=16).hexdigest()
