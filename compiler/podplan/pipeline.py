@@ -107,7 +107,10 @@ def _demand_sense(item: Item, settings: Settings, resolution: Resolution) -> Non
     """Raises RequestError for what the flags ask of a profile and it does not have."""
     names = ", ".join(resolution.environments)
     if settings.environments is None and names:
-        raise RequestError(f"{item.doc.name} has environments ({names}); say which with -e NAME, or -e all")
+        raise RequestError(
+            f"{item.doc.name} has environments ({names});"
+            " say which with -e NAME, or -e all (in [[render]]: env)"
+        )
     for _, problem in resolution.problems:
         if problem.rule == "PROF014":
             unknown = problem.message.partition("; there is ")[0]
