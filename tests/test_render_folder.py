@@ -495,6 +495,7 @@ def test_a_profile_that_cannot_be_read_is_not_gone(
     profile.symlink_to(tmp_path / "a.yaml")
     run = podplan("render", *(flags or ["--check"]))
     assert (run.code, f"{told}leads out of the repository\n" in run.err) == (2, True)
+    assert "jobs/a.yaml, which this was rendered from, cannot be read" in podplan("check").out
 
 
 def test_two_tables_may_share_a_folder(configured: Path, podplan: Command) -> None:

@@ -116,8 +116,10 @@ def plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Pl
     try:
         source = reader.source(root_of(item.doc.name), path)
         docs = [found for found in items(source) if found.what == "profile"]
-    except (OSError, OutsideRoot):
+    except (FileNotFoundError, NotADirectoryError):
         return f"{said.file}, which this was rendered from, is not there"
+    except (OSError, OutsideRoot):
+        return f"{said.file}, which this was rendered from, cannot be read"
     environments = (said.environment,) if said.environment else None
     asked = settings._replace(environments=environments, gitops=said.gitops, sets=said.sets)
     for doc in docs:
