@@ -468,6 +468,14 @@ def test_a_job_of_an_environment_is_told_with_it(git: Git, tmp_path: Path) -> No
     assert "GenericJobs prod/profile and profile (test)" in shown
 
 
+def test_an_inventory_that_is_still_broken_is_no_job(git: Git, tmp_path: Path) -> None:
+    inventory = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: main}\nspec: {nodes: []}\n"
+    (tmp_path / "inventory.yaml").write_text(inventory)
+    commit(git, "a broken inventory")
+    (tmp_path / "two.yaml").write_text(job("two", 3))
+    assert compared(()).notes == ()
+
+
 def test_a_quota_that_changes_is_told_though_no_job_does(git: Git, tmp_path: Path) -> None:
     inventory = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: main}\nspec:\n"
     inventory += "  queues: {a: {quota: {nvidia.com/gpu: 64}}}\n"

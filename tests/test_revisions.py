@@ -79,12 +79,34 @@ def test_names_that_are_none(tmp_path: Path, ref: str) -> None:
     assert not (tmp_path / "x").exists()
 
 
+def test_a_commit_by_its_message(git: Git, tmp_path: Path) -> None:
+    first = git("rev-parse", "HEAD")
+    (tmp_path / "a.yaml").write_text("a: 7\n")
+    commit(git, "a change of words")
+    said = git("log", "-1", "--format=%s", first)
+    assert revisions.commit_of(str(tmp_path), f":/{said}") == first
+
+
+def test_what_is_no_commit_is_said_to_be_what_it_is(git: Git, tmp_path: Path) -> None:
+    for name, kind in (("HEAD^{tree}", "tree"), ("HEAD:a.yaml", "blob")):
+        found = git("rev-parse", name)
+        for ref in (name, found):
+            with pytest.raises(RequestError, match=f"is a {kind} of this repository"):
+                revisions.commit_of(str(tmp_path), ref)
+
+
+@pytest.mark.usefixtures("git")
+@pytest.mark.parametrize("ref", ["HEAD~9", "@{u}", "main;ls", "a b"])
+def test_only_a_plain_name_is_one_to_fetch(tmp_path: Path, ref: str) -> None:
+    with pytest.raises(RequestError) as found:
+        revisions.commit_of(str(tmp_path), ref)
+    assert "git fetch" not in str(found.value)
+
+
 @pytest.mark.usefixtures("git")
 def test_no_such_revision_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r'no revision "nowhere".*git fetch origin nowhere'):
         revisions.commit_of(str(tmp_path), "nowhere")
-    with pytest.raises(RequestError, match="no revision"):  # a file is no commit
-        revisions.commit_of(str(tmp_path), "HEAD:a.yaml")
 
 
 def test_the_base_is_where_head_left_it(git: Git, tmp_path: Path) -> None:

@@ -173,7 +173,8 @@ def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange
     unknown = sum(is_unknown(pair) for pair in pairs if pair.after is None or pair.after.is_job)
     if named:
         yield f"{named} broken or mended job{'s are' if named > 1 else ' is'} in none of the sums"
-    still = max(unknown - named, 0) or (len(after.broken) if before.broken and not named else 0)
+    broken = sum(not one.is_shared for one in after.broken)
+    still = max(unknown - named, 0) or (broken if before.broken and not named else 0)
     if still:
         were = (
             "jobs were broken before, and still are" if still > 1 else "job was broken before, and still is"

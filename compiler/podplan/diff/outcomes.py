@@ -79,7 +79,7 @@ def of_broken(one: Broken, what: Any) -> JobChange:
     name = one.origin or one.file
     under = one.environments[0] if one.environments and len(one.environments) == 1 else ""
     variant = one.variants[0] if one.variants else ""
-    is_job = one.kind not in ("file", "JobProfileBase", "ClusterInventory")
+    is_job = one.kind != "file" and not one.is_shared
     return JobChange(
         what,
         one.kind,

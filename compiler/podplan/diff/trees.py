@@ -77,6 +77,11 @@ class Broken(NamedTuple):
     variants: tuple[str, ...] | None
     findings: tuple[Finding, ...]
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is what jobs are made with, and no job."""
+        return self.kind in ("JobProfileBase", "ClusterInventory")
+
 
 class Tree(NamedTuple):
     """All jobs, what is broken, and the environments that profiles have."""

@@ -11,6 +11,7 @@ as a pull request shows it), and ``main..`` is the commit ``main`` itself, as ``
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 
@@ -23,6 +24,7 @@ __all__ = ["Change", "base_of", "changed", "commit_of", "outside", "present", "t
 
 MAX_REF_LENGTH = 1_000
 EXACT = ".."
+PLAIN = re.compile(r"\w[\w./+-]*")  # the name of a branch, a tag or a commit, and nothing that is worked out
 OUTSIDE = "S"  # the tag of git ls-files for what a sparse checkout leaves out
 
 
@@ -215,21 +217,37 @@ def _demand_history(root: str) -> None:
 
 
 def _commit(root: str, ref: str) -> str | None:
+    # What follows ":/" is all text of a message, and what it finds is a commit.
+    name = ref if ref.startswith(":/") else ref + "^{commit}"
     try:
-        said = git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}")
+        said = git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", name)
     except GitFailed:
         return None
     return os.fsdecode(said).strip()
 
 
 def _no_such(root: str, ref: str) -> str:
+    """That a name stands for no commit, with what to fetch; only a plain name is one to the remote."""
+    remote = PLAIN.fullmatch(ref) is not None
     if _shallow(root):
+        alone = f", or git fetch --depth=1 origin {ref} and the base FETCH_HEAD{EXACT}" if remote else ""
         return (
             f'there is no revision "{ref}" in this shallow clone; fetch it'
-            f" (in actions/checkout: fetch-depth: 2 and the base HEAD^1; else: git fetch --unshallow,"
-            f" or git fetch --depth=1 origin {ref} and the base FETCH_HEAD{EXACT})"
+            f" (in actions/checkout: fetch-depth: 2 and the base HEAD^1; else: git fetch --unshallow{alone})"
         )
-    return f'there is no revision "{ref}" in this repository; if it is on the remote: git fetch origin {ref}'
+    if _kind(root, ref):
+        return f'"{ref}" is a {_kind(root, ref)} of this repository; write a branch, a tag or a commit'
+    hint = f"; if it is on the remote: git fetch origin {ref}" if remote else ""
+    return f'there is no revision "{ref}" in this repository{hint}'
+
+
+def _kind(root: str, ref: str) -> str:
+    """What a name stands for that is no commit: a tree or a blob; "" for nothing."""
+    try:
+        name = git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+        return os.fsdecode(git(root, "cat-file", "-t", os.fsdecode(name).strip())).strip()
+    except GitFailed:
+        return ""
 
 
 def _shallow(root: str) -> bool:
