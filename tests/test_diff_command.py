@@ -468,6 +468,15 @@ def test_a_job_of_an_environment_is_told_with_it(git: Git, tmp_path: Path) -> No
     assert "GenericJobs prod/profile and profile (test)" in shown
 
 
+def test_a_kind_that_is_misspelt_removes_no_job(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text(job("two").replace("GenericJob", "genericjob"))
+    assert names() == [("broken", "two", "two.yaml")]
+    assert compared(()).impact.pods == (2, 2)
+    commit(git, "misspelt")
+    (tmp_path / "two.yaml").write_text(job("two"))
+    assert names() == [("mended", "two", "two.yaml")]
+
+
 def test_an_inventory_that_is_still_broken_is_no_job(git: Git, tmp_path: Path) -> None:
     inventory = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: main}\nspec: {nodes: []}\n"
     (tmp_path / "inventory.yaml").write_text(inventory)

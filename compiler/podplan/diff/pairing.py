@@ -24,6 +24,7 @@ def paired(before: Tree, after: Tree) -> list[Pair]:
     found: dict[int, Job] = {}  # by the index in ``right``
     for by in (_identity_in_file, identity, _source, _place):
         _match(left, right, found, by)
+    _match(left, right, found, _whatever_kind, _is_faulty)
     matched = {id(job) for job in found.values()}
     gone = [job for job in left if id(job) not in matched]
     wrong, mended = list(after.broken), list(before.broken)
@@ -76,7 +77,11 @@ def _is_of(one: Broken, job: Job) -> bool:
 
 
 def _match(
-    left: list[Job], right: list[Job], found: dict[int, Job], by: Callable[[Job], Hashable | None]
+    left: list[Job],
+    right: list[Job],
+    found: dict[int, Job],
+    by: Callable[[Job], Hashable | None],
+    fits: Callable[[Job, Job], bool] = lambda _was, _is: True,
 ) -> None:
     """Pairs those that are left, by a key: the first with the first, the second with the second."""
     taken = {id(job) for job in found.values()}
@@ -86,7 +91,7 @@ def _match(
     numbers = {id(job): number for number, job in waiting}
     for key, job in keys:
         other = free.get(key)
-        if other is not None:
+        if other is not None and fits(other, job):
             found[numbers[id(job)]] = other
 
 
@@ -119,3 +124,12 @@ def _source(job: Job) -> Hashable | None:
 def _place(job: Job) -> Hashable | None:
     """The name alone: environments may have been renamed, or be new."""
     return (job.kind, job.namespace, job.name) if job.is_job and job.name else None
+
+
+def _whatever_kind(job: Job) -> Hashable | None:
+    return (job.file, job.namespace, job.name, job.environment) if job.is_job else None
+
+
+def _is_faulty(was: Job, now: Job) -> bool:
+    """Whether one of them is no job to a cluster: a kind that is wrong neither adds nor removes any."""
+    return bool(was.findings or now.findings)
