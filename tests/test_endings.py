@@ -74,7 +74,7 @@ def test_a_report_that_the_disk_takes_only_in_part(many: Path, unbuffered: str) 
         ("podplan check bad.yaml >/dev/full 2>/dev/full", 2),
         ("podplan check - <&-", 2),
         ("podplan lsp <&-", 2),
-        ("podplan fmt --check bad.yaml 2>/dev/full", 2),
+        ("podplan fmt --check bad.yaml 2>/dev/full", 3),
     ],
 )
 def test_streams_that_are_closed_or_full(many: Path, line: str, code: int) -> None:

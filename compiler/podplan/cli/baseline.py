@@ -10,7 +10,7 @@ import click
 from podplan.cli.checking import checking, demand_all, run
 from podplan.cli.completing import files
 from podplan.cli.options import default_paths, input_options, lowering_options
-from podplan.cli.output import replace_file, write
+from podplan.cli.output import replace_file, say, write
 from podplan.cli.terms import read_baseline, rule_options
 from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
 from podplan.lint.suppression import may_be_silenced
@@ -134,4 +134,4 @@ def _counted(entries: Iterable[Entry]) -> str:
 
 
 def _say(message: str) -> None:
-    click.echo(f"podplan: {message}", err=True)
+    say(f"{message}")

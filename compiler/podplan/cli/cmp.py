@@ -21,7 +21,7 @@ from podplan.cli.checking import demand_all, exit_code
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
 from podplan.cli.options import FAIL_ON, Request, request
-from podplan.cli.output import drop_output, write
+from podplan.cli.output import drop_output, say, write
 from podplan.cli.terms import rule_options
 from podplan.config import config_for
 from podplan.emit import emit_document
@@ -188,7 +188,7 @@ def _generated(manifests: str, **flags: Any) -> tuple[Generated, Severity | None
 def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterable[str]) -> int:
     """Everything to standard output, or the reasons why not to standard error."""
     if code == CLEAN and not made.objects and not allow_empty:
-        click.echo("podplan: no JobProfile here, and so nothing to apply", err=True)
+        say("no JobProfile here, and so nothing to apply")
         code = NOTHING
     elif made.result.findings or made.lacking:
         click.echo(render(made.result), err=True, nl=False)
@@ -246,7 +246,7 @@ def _hint(made: Generated) -> None:
 
 def _warn(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        click.echo(f"podplan: {visible(sentence)}", err=True)
+        say(f"{visible(sentence)}")
 
 
 def _stop_in_time(deadline: int) -> None:

@@ -11,7 +11,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, input_options, request
-from podplan.cli.output import write
+from podplan.cli.output import say, write
 from podplan.cli.reporting import style_of
 from podplan.cli.standing import FILE_FLAGS, alike, from_root, standing_at, standing_in, there, told
 from podplan.diff import Diff, Tree, compare, read
@@ -89,7 +89,7 @@ def command(
 
     before, after, found = _compared(paths, fail_on=fail_on, **flags)
     if not any((*before.tree.jobs, *before.tree.broken, *after.tree.jobs, *after.tree.broken)):
-        click.echo("podplan: no JobProfile and no training job on either side", err=True)
+        say("no JobProfile and no training job on either side")
         return NOTHING
     render = import_module(f"podplan.report.diff_{format_}").render
     shown = found._replace(changes=()) if summary else found

@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, write
+from podplan.cli.output import replace_text, say, write
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.formatting import formats, formatted
 from podplan.formatting.compiling import demand_same
@@ -86,7 +86,7 @@ def command(
     if not before and not broken:
         if allow_nothing:
             return CLEAN
-        click.echo("podplan: no profile, base or inventory here, so nothing to format", err=True)
+        say("no profile, base or inventory here, so nothing to format")
         return NOTHING
     if not from_input or check or diff:
         click.echo(counted(len(changed), len(before) - len(changed), len(broken), check or diff), err=True)

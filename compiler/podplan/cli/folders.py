@@ -11,7 +11,7 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import configuration
-from podplan.cli.output import not_a_folder, reason, replace_file, write
+from podplan.cli.output import not_a_folder, reason, replace_file, say, write
 from podplan.cli.producing import Produced, produce
 from podplan.config import RenderSettings
 from podplan.pipeline import Plan, Settings
@@ -120,7 +120,7 @@ def bring(asked: Sequence[Folder], check: bool) -> int:
         return code
     for folder, runs in made:
         if not any(run.plans for run in runs):
-            click.echo(f"podplan: {_nothing(folder)}", err=True)
+            say(f"{_nothing(folder)}")
             return NOTHING
     found = [_found(folder, runs) for folder, runs in made]
     return max([_compare(one) for one in found]) if check else _write(found)

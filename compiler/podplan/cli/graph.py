@@ -8,7 +8,7 @@ import click
 
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import replace_file, write
+from podplan.cli.output import replace_file, say, write
 from podplan.cli.producing import produce
 from podplan.graph.picture import picture
 from podplan.pipeline import Plan
@@ -38,7 +38,7 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
     if made.code != CLEAN:
         return made.code
     if not made.plans:
-        click.echo("podplan: no JobProfile and no training job here, so nothing to draw", err=True)
+        say("no JobProfile and no training job here, so nothing to draw")
         return NOTHING
     pictures = [
         picture(plan.cr, plan.groups, plan.variant or "") for plan in _chosen(made.plans, job) if plan.cr

@@ -8,7 +8,7 @@ import click
 
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
-from podplan.cli.output import replace_file, write
+from podplan.cli.output import replace_file, say, write
 from podplan.findings import Problem
 from podplan.provenance import Doc, trace
 from podplan.reading import Unread, sources, standard_input
@@ -32,7 +32,7 @@ def command(file: str, output: str, **_: Any) -> int:
         click.echo(f"{file}:{fault.span.line}:{fault.span.column}: {fault.rule} {fault.message}", err=True)
     documents = [item for item in items(found) if item.doc.data is not None]
     if not any(item.what == "cr" for item in documents):
-        click.echo(f"podplan: {file}: no training job here, so nothing to import", err=True)
+        say(f"{file}: no training job here, so nothing to import")
         return FINDINGS if found.faults else NOTHING
     if output and os.path.exists(output):
         raise RequestError(f"{output} exists already; podplan import does not overwrite it")

@@ -9,7 +9,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import write
+from podplan.cli.output import say, write
 from podplan.cli.producing import produce
 from podplan.rendering import lowered, lowered_folded, stream
 from podplan.requests import RequestError
@@ -49,7 +49,7 @@ def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_
     if made.code != CLEAN:
         return made.code
     if not made.plans:
-        click.echo("podplan: no JobProfile and no training job here, so nothing to lower", err=True)
+        say("no JobProfile and no training job here, so nothing to lower")
         return NOTHING
     write(stream((lowered_folded if fold else lowered)(made.plans)))
     return CLEAN

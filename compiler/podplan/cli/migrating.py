@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, write
+from podplan.cli.output import replace_text, say, write
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.migrating import Migrated, migrated, migrates
 from podplan.migrating.checked import worse
@@ -57,7 +57,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
         elif migrates(source):
             before[source.file], found[source.file] = source, migrated(source)
     if not before and not broken:
-        click.echo("podplan: no profile and no training job here, so nothing to migrate", err=True)
+        say("no profile and no training job here, so nothing to migrate")
         return NOTHING
     texts = {file: what.text for file, what in found.items() if what.done}
     withheld = worse(paths, wanted.settings, wanted.exclude, texts) if texts else {}

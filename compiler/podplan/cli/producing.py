@@ -49,7 +49,7 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
     if any(plan.failed or (plan.variant is not None and _fell_short(plan, wanted)) for plan in made):
         code = code or FINDINGS
     if result.findings:
-        say(result)
+        _tell(result)
     return Produced([plan for plan in made if plan.cr is not None], asked, code)
 
 
@@ -58,7 +58,7 @@ def _fell_short(plan: Plan, wanted: frozenset[str]) -> bool:
     return plan.cr is None or ("cr" in wanted and not plan.lowered)
 
 
-def say(result: Result) -> None:
+def _tell(result: Result) -> None:
     """The findings on standard error."""
     from podplan.report.full import render
 

@@ -10,7 +10,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options
-from podplan.cli.output import write
+from podplan.cli.output import say, write
 from podplan.cli.producing import produce
 from podplan.rendering import rendered, stream
 from podplan.requests import RequestError
@@ -47,7 +47,7 @@ def command(paths: Sequence[str], output_dir: str, check: bool, update: bool, **
     if made.code != CLEAN:
         return made.code
     if not made.plans:
-        click.echo("podplan: no JobProfile here, so nothing to render", err=True)
+        say("no JobProfile here, so nothing to render")
         return NOTHING
     write(stream(rendered(plan, made.request.settings) for plan in made.plans))
     return CLEAN

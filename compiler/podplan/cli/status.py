@@ -9,7 +9,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import write
+from podplan.cli.output import say, write
 from podplan.cli.producing import produce
 from podplan.pipeline import Plan
 from podplan.reading import sources, standard_input
@@ -62,7 +62,7 @@ def command(
     if made.code != CLEAN:
         return made.code
     if not made.plans:
-        click.echo("podplan: no JobProfile and no training job here, so no status", err=True)
+        say("no JobProfile and no training job here, so no status")
         return NOTHING
     plan = _one(file, made.plans, job)
     from podplan.report import status as reporting

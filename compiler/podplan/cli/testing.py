@@ -10,7 +10,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, request
-from podplan.cli.output import replace_file, write
+from podplan.cli.output import replace_file, say, write
 from podplan.findings import Severity
 from podplan.lint.policy import Policy
 from podplan.reading import Reader
@@ -56,7 +56,7 @@ def command(
         missing = tuple(_missing(one) for one in outcome.tested if not one.enough)
         outcome = outcome._replace(failures=(*outcome.failures, *missing))
     if not outcome.ran and not outcome.failures and not coverage:
-        click.echo("podplan: nothing to test: no policy with examples and no golden render here", err=True)
+        say("nothing to test: no policy with examples and no golden render here")
         return NOTHING
     from podplan.report.testing import render_json, render_text
 
