@@ -507,3 +507,6 @@ def test_a_job_that_is_written_again_is_paired_by_its_file_and_said_to_be(git: G
     assert note.startswith("GenericJob two is written 2 times (again.yaml, two.yaml): it counts each time")
     commit(git, "twice")
     assert compared(()).notes == ()
+    (tmp_path / "two.yaml").unlink()
+    (note,) = compared(()).notes
+    assert note.startswith("GenericJob two was written 2 times (again.yaml, two.yaml)")

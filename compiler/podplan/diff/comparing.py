@@ -186,23 +186,23 @@ def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange
 
 
 def _twice(before: Tree, after: Tree) -> Iterator[str]:
-    """What the change writes a second time: it counts each time, and a cluster has it once."""
-    known = Counter(map(identity, before.jobs))
-    written = Counter(map(identity, after.jobs))
-    again = [
-        job
-        for job in {identity(job): job for job in after.jobs if job.is_job}.values()
-        if written[identity(job)] > max(known[identity(job)], 1) and not job.is_named_later
-    ]
-    if again:
-        job = again[0]
-        name = f"{job.namespace}/{job.name}" if job.namespace else job.name
-        files = dict.fromkeys(one.file for one in after.jobs if identity(one) == identity(job))
-        more = f", and {len(again) - 1} more are" if len(again) > 1 else ""
-        yield (
-            f"{job.kind} {name} is written {written[identity(job)]} times ({', '.join(files)}){more}:"
-            " it counts each time, and a cluster has it once"
-        )
+    """What the change writes a second time, or no longer: it counts each time, and a cluster has it once."""
+    known, written = (Counter(map(identity, tree.jobs)) for tree in (before, after))
+    for more, fewer, tree, verb in ((written, known, after, "is"), (known, written, before, "was")):
+        again = [
+            job
+            for job in {identity(job): job for job in tree.jobs if job.is_job}.values()
+            if more[identity(job)] > max(fewer[identity(job)], 1) and not job.is_named_later
+        ]
+        if again:
+            job = again[0]
+            name = f"{job.namespace}/{job.name}" if job.namespace else job.name
+            files = dict.fromkeys(one.file for one in tree.jobs if identity(one) == identity(job))
+            others = f", and so {verb} {len(again) - 1} more" if len(again) > 1 else ""
+            yield (
+                f"{job.kind} {name} {verb} written {more[identity(job)]} times ({', '.join(files)}){others}:"
+                " it counts each time, and a cluster has it once"
+            )
 
 
 def _is_not_lowered(job: Job) -> bool:

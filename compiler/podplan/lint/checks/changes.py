@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.facts.changes import PODS, Effect, what_happens
+from podplan.facts.changes import Effect, what_happens
 from podplan.findings import Path, value_at
 from podplan.kubernetes import quantities
-from podplan.lint.checks._jobs import called, counted, mode, written
+from podplan.lint.checks._jobs import called, counted, written
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
 from podplan.typing import Any
@@ -41,28 +41,21 @@ def reaches_no_job(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
 
 
 def _effects(subject: Subject) -> list[Effect]:
-    """What is another in the CR, as far as only a job made anew has it.
-
-    A job that is paused has no Pods: those that it gets are made by the new CR.
-    """
+    """What is another in the CR, as far as only a job made anew has it."""
     before = subject.job.before
     if before is None:
         return []
     change = what_happens(before.data, subject.data)
-    paused = mode(subject.job, "pause")
     return [
         effect
         for effect in change.effects
         if effect.how == "re-run"
-        and not (paused and effect.fact is PODS)
         and not _is_same_amount(value_at(before.data, effect.path), value_at(subject.data, effect.path))
     ]
 
 
 def _is_documented(effect: Effect) -> bool:
-    """Whether it is documented of this very field that it cannot be changed; of a scheduler, of the queue."""
-    if effect.path[:2] == ("spec", "scheduler") and len(effect.path) > 3:
-        return effect.path[-1] == "queue"
+    """Whether it is documented of this very field that it cannot be changed."""
     return effect.fact.basis == "documented"
 
 
