@@ -124,6 +124,7 @@ class Github:
             "repos/o/r/pulls/7": COMMIT,
             "repos/o/r/issues/7/comments": "",
         }
+        self.fetched = "success"
         self.leave("7\n", "no findings\n")
 
     def leave(self, number: str, comment: str | bytes) -> None:
@@ -145,6 +146,7 @@ class Github:
             "github.event.workflow_run.head_sha": COMMIT,
             "github.event.workflow_run.html_url": "https://github.com/o/r/actions/runs/1",
             "runner.temp": str(self.folder),
+            "steps.fetch.outcome": self.fetched,
         }
         step = steps_of(EXAMPLES[0], "comment")[-1]
         [done], _ = run_steps([step], Machine(self.folder, self.folder, clean, contexts))
@@ -205,6 +207,14 @@ def test_a_number_of_another_pull_request_is_not_believed(github: Github) -> Non
     assert done.outcome == "success"
     assert [one[0] for one in asked] == ["GET"]
     assert [one.name for one in done.commands] == ["notice"]
+
+
+def test_where_the_check_left_no_report_there_is_nothing_to_do(github: Github) -> None:
+    github.fetched = "failure"
+    assert steps_of(EXAMPLES[0], "comment")[0]["continue-on-error"] is True
+    done, asked = github.comment()
+    assert done.outcome == "skipped"
+    assert asked == []
 
 
 def test_an_artifact_without_its_files_or_with_links_is_refused(github: Github) -> None:
