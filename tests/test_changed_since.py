@@ -166,6 +166,14 @@ def test_a_hand_written_cr_that_became_a_profile_is_the_same_object(git: Git, tm
     assert [line for line in lines("--base", "HEAD") if "GIT" in line] == ["jobs/own.yaml GIT003"]
 
 
+def test_a_job_that_moves_into_what_is_checked_is_the_same_object(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    git("mv", "jobs/own.yaml", "new/own.yaml")
+    edit(tmp_path, "new/own.yaml", "replicas: 2", "replicas: 4")
+    for path in ("new", "new/own.yaml", "."):
+        assert "new/own.yaml GIT003" in lines("--base", "main", path)
+
+
 def test_a_value_that_may_be_secret_is_not_shown(git: Git, tmp_path: Path) -> None:
     edit(tmp_path, "jobs/own.yaml", "  replicas: 2\n", "  replicas: 2\n  env: {API_TOKEN: hunter2}\n")
     commit(git, "second")

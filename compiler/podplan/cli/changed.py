@@ -173,7 +173,11 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
         own, own_flags = there(alike_paths, alike_flags, root, folder)
         wanted = checking(own, **own_flags)
         own = [path for path in own if os.path.lexists(path)]
-        found = sources(expand(own, wanted.exclude))
+        # A job may have been in another file, which then is another now, or gone.
+        was = {os.path.join(folder, change.before) for change in changes if change.before is not None}
+        all_files = expand([os.path.relpath(folder)], wanted.exclude) if was else ()
+        moved = [path for path in all_files if os.path.abspath(path) in was]
+        found = sources(expand([*own, *moved], wanted.exclude))
         crs = before(found, wanted.settings, Reader(exclude=wanted.exclude))
         known = _known(run(own, wanted), changes) if asked_for.new else Known()
         return Earlier(crs, known, changes, any(_was_inventory(folder, change) for change in changes))
