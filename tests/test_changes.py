@@ -78,6 +78,16 @@ def test_pausing_or_resuming_makes_the_pods_anew(before: bool, after: bool) -> N
     assert [effect.fact.id for effect in change.decisive] == ["change.pause", "change.paused"]
 
 
+def test_a_job_that_the_server_names_is_another_each_time() -> None:
+    old, new = (
+        {**cr(runPolicy={"backoffLimit": limit}), "metadata": {"generateName": "a-"}} for limit in (1, 2)
+    )
+    change = what_happens(old, new)
+    assert [(effect.how, effect.fact.id) for effect in change.effects] == [
+        ("re-run", "change.generated-name")
+    ]
+
+
 def test_labels_and_status_change_nothing_that_runs() -> None:
     other = {**cr(), "metadata": {"name": "a"}, "status": {"phase": "Running"}}
     change = what_happens(cr(), other)

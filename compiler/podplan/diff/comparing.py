@@ -15,6 +15,7 @@ from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, pair
 from podplan.diff.secrets import hidden, masked, secrets_of
 from podplan.diff.trees import Job, Tree
 from podplan.diff.values import Delta, compared
+from podplan.facts.changes import is_named_later
 from podplan.findings import Location, Path
 from podplan.lint.locate import locate
 from podplan.provenance import Doc, trace
@@ -192,7 +193,7 @@ def _twice(before: Tree, after: Tree) -> Iterator[str]:
         again = [
             job
             for job in {identity(job): job for job in tree.jobs if job.is_job}.values()
-            if more[identity(job)] > max(fewer[identity(job)], 1) and not job.is_named_later
+            if more[identity(job)] > max(fewer[identity(job)], 1) and not is_named_later(job.cr.data)
         ]
         if again:
             job = again[0]

@@ -56,12 +56,6 @@ class Job(NamedTuple):
         generated = text(metadata, "generateName")
         return text(metadata, "name") or (f"{generated}*" if generated else "")
 
-    @property
-    def is_named_later(self) -> bool:
-        """Whether the API server gives it another name each time."""
-        metadata = mapping(self.cr.data, "metadata")
-        return bool(text(metadata, "generateName")) and not text(metadata, "name")
-
 
 class Broken(NamedTuple):
     """A profile, or what it is under some environments, of which there is no CR; a base; a file of no YAML.

@@ -75,6 +75,12 @@ LAUNCHER = Fact(
     "documented",
     "t9k-semantics §3.1, reference: ColossalAIJob",
 )
+GENERATED = Fact(
+    "change.generated-name",
+    "a CR with generateName is no change of a job that there is: each time that it is created it is another",
+    "documented",
+    "https://kubernetes.io/docs/reference/using-api/api-concepts/#generated-values",
+)
 PAUSED = Fact(
     "change.paused",
     "a job that is paused has no Pods, and those that it gets are made from the CR as it is then",
@@ -152,18 +158,27 @@ def what_happens(old: Any, new: Any, paths: Iterable[Path] | None = None) -> Cha
     """What becomes of a job whose CR ``old`` is applied again as ``new``, of one kind and name.
 
     ``paths`` are those that differ, where they are known already; else the two are compared value by value.
-    Of a job that is paused on either side, Pods are made from the new CR.
+    Of a job that is paused on either side, Pods are made from the new CR. One that the API server names is
+    another job each time.
     """
     found = [effect_of(path) for path in (differing(old, new) if paths is None else paths)]
-    if is_paused(old) or is_paused(new):
+    if _is_paused(old) or _is_paused(new):
         found = [
             effect._replace(how="in-place", fact=PAUSED) if effect.fact is PODS else effect
             for effect in found
         ]
+    if is_named_later(new):
+        found = [effect._replace(how="re-run", fact=GENERATED) for effect in found]
     return Change(max((effect.how for effect in found), key=ORDER.index, default="none"), tuple(found))
 
 
-def is_paused(cr: Any) -> bool:
+def is_named_later(cr: Any) -> bool:
+    """Whether the API server gives a CR its name, another one each time."""
+    metadata = cr.get("metadata") if isinstance(cr, dict) else None
+    return isinstance(metadata, dict) and bool(metadata.get("generateName")) and not metadata.get("name")
+
+
+def _is_paused(cr: Any) -> bool:
     """Whether ``runMode.pause.enabled`` is true in a CR."""
     for key in ("spec", "runMode", "pause", "enabled"):
         cr = cr.get(key) if isinstance(cr, dict) else None
