@@ -66,6 +66,7 @@ MATRIX = "  matrix: {axes: {lr: [1, 2, 3]}}\n  params: {lr: {type: integer, defa
 CASES = {
     "file-bytes": Case(100, {"job.yaml": JOB}),
     "documents": Case(2, {"job.yaml": "---\n".join([JOB, "a: 1\n", "b: 1\n"])}),
+    "nodes": Case(20, {"job.yaml": JOB}),
     "aliases": Case(2, {"job.yaml": JOB + "x: [&a 1, *a, *a, *a]\n"}),
     "expanded-nodes": Case(8, {"job.yaml": JOB + "x: [&a [1, 2, 3, 4, 5], *a, *a]\n"}),
     "suppressions": Case(1, {"job.yaml": "# podplan: ignore[NET001] a\n# podplan: ignore[NET002] b\n" + JOB}),
@@ -112,6 +113,15 @@ def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp
     assert name in said
     assert "PODPLAN_LIMITS" in said
     assert "; " in said
+
+
+def test_expressions_that_make_nothing_count_too(tmp_path: Path) -> None:
+    """A file has room for a million of them, and a matrix makes a thousand instances of it."""
+    folder = laid_out(tmp_path, profile(f"""  workingDir: "/{"${{ '' }}" * 100}"\n"""))
+    assert podplan("check", ".", cwd=folder, env={"PODPLAN_LIMITS": "expression-results=2000"}).code != 4
+    run = podplan("check", ".", cwd=folder, env={"PODPLAN_LIMITS": "expression-results=1000"})
+    assert run.code == 4
+    assert "expression-results" in run.out
 
 
 def test_a_run_that_takes_too_long_is_given_up() -> None:

@@ -13,6 +13,7 @@ VARIABLE = "PODPLAN_LIMITS"
 LIMITS = {
     "file-bytes": 8 * 1024 * 1024,  # of one file
     "documents": 10_000,  # of one file
+    "nodes": 1_000_000,  # keys and values of one file
     "aliases": 1_000,  # of one file
     "expanded-nodes": 100_000,  # what all aliases of one file stand for, written out
     "suppressions": 1_000,  # comments of one file that silence findings
@@ -28,7 +29,7 @@ LIMITS = {
     "expression-length": 1_000,  # characters
     "expression-depth": 20,  # operators in one another
     "expression-result": 65_536,  # characters that one expression may make
-    "expression-results": 16 * 1024 * 1024,  # characters that those of one profile may make
+    "expression-results": 16 * 1024 * 1024,  # characters that those of one profile may make, and 16 for each
     "expressions": 2_000,  # different ones of one profile
     "cel-length": 16_384,  # characters of one CEL expression
     "cel-nodes": 500_000,  # parts of one document that CEL is handed
@@ -60,6 +61,7 @@ except ValueError as error:
 
 MAX_FILE_BYTES = LIMITS["file-bytes"]
 MAX_DOCUMENTS = LIMITS["documents"]
+MAX_NODES = LIMITS["nodes"]
 MAX_ALIASES = LIMITS["aliases"]
 MAX_EXPANDED_NODES = LIMITS["expanded-nodes"]
 MAX_SUPPRESSIONS = LIMITS["suppressions"]
@@ -86,6 +88,7 @@ MAX_DRAWN = LIMITS["drawn"]
 
 # What nobody needs to raise: how deep steps call themselves, and where lists are cut with a word about it.
 MAX_DEPTH = 100
+EACH_EXPRESSION = 16  # characters that one counts for besides its result: one that makes none takes time, too
 MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
 MAX_SEARCHED_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024  # of an editor: a file, with every character escaped

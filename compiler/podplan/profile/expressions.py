@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from podplan.findings import Problem
 from podplan.limits import (
+    EACH_EXPRESSION,
     MAX_EXPRESSION_LENGTH,
     MAX_EXPRESSION_RESULTS_TOTAL,
     MAX_EXPRESSIONS_COMPILED,
@@ -47,7 +48,7 @@ class Scope(NamedTuple):
 
 
 class Budget:
-    """What all results of one profile may come to in characters."""
+    """What all expressions of one profile and their results may come to in characters."""
 
     def __init__(self) -> None:
         self.left = MAX_EXPRESSION_RESULTS_TOTAL
@@ -204,6 +205,7 @@ def value_of(cursor: Cursor, text: Text, scope: Scope, budget: Budget) -> Any:
             for key, place in scope.places.items():
                 if key == (name, step) or (step is None and key[0] == name):
                     used[key] = place
+        budget.spend(EACH_EXPRESSION)
         try:
             values.append(settled(part.run(scope.values)))
         except Fault as fault:

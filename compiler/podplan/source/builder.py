@@ -16,6 +16,7 @@ from yaml.events import (
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
+    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -34,6 +35,18 @@ from podplan.source.troubles import Troubles, short
 from podplan.typing import Any, NamedTuple
 
 _KEY_STARTS = NUMBER_STARTS | {"<"}
+
+
+def _counted(get: Callable[[], Any], tally: Tally) -> Callable[[], Any]:
+    """The same events, with their keys and values counted."""
+
+    def counted() -> Any:
+        event = get()
+        if isinstance(event, NodeEvent):
+            tally.node()
+        return event
+
+    return counted
 
 
 class Built(NamedTuple):
@@ -66,6 +79,8 @@ class Builder:
         """Read to the end. Raises yaml.YAMLError where the text is not YAML, and BoundExceeded."""
         # The stubs of PyYAML leave out what is written in C.
         get: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
+        if self.tally.may_pass_nodes(self.text):
+            get = _counted(get, self.tally)
         values, keys = VALUES, KEYS
         properties, has_properties = self._properties, any_in(self.text)
         troubles, repeated = self.troubles, self._repeated

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from podplan.limits import MAX_ALIASES, MAX_DEPTH, MAX_DOCUMENTS, MAX_EXPANDED_NODES, BoundExceeded, beyond
+from podplan.limits import (
+    MAX_ALIASES,
+    MAX_DEPTH,
+    MAX_DOCUMENTS,
+    MAX_EXPANDED_NODES,
+    MAX_NODES,
+    BoundExceeded,
+    beyond,
+)
 from podplan.typing import Any
 
 
 class Tally:
     """Counts what a file uses; every method raises BoundExceeded when its bound is passed."""
 
-    __slots__ = ("aliases", "documents", "expanded", "file")
+    __slots__ = ("aliases", "documents", "expanded", "file", "nodes", "read")
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.documents = 0
+        self.nodes = 0
+        self.read = 0
         self.aliases = 0
         self.expanded = 0
 
@@ -24,6 +34,16 @@ class Tally:
         self.documents += 1
         if self.documents > MAX_DOCUMENTS:
             raise self.exceeded("documents", "documents", MAX_DOCUMENTS, "split the file")
+
+    def may_pass_nodes(self, text: str) -> bool:
+        """Whether the file can have too many nodes with ``text``: in YAML each takes a character."""
+        self.read += len(text)
+        return self.read > MAX_NODES
+
+    def node(self) -> None:
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise self.exceeded("nodes", "keys and values", MAX_NODES, "split the file")
 
     def depth(self, depth: int) -> None:
         if depth > MAX_DEPTH:
