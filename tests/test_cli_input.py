@@ -170,3 +170,22 @@ def test_no_line_of_a_secret_is_shown(folder: Path) -> None:
         assert run.code == 1
         assert "YAML006" in run.out
         assert "hunter2" not in run.out + run.err
+
+
+def test_the_inventory_of_a_worktree_in_the_repository_is_not_its_own(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / "worktree").mkdir()
+    (folder / "worktree" / ".git").write_text("gitdir: ../.git/worktrees/worktree\n")
+    (folder / "profile.yaml").write_text(PROFILE + "  hardware: small\n")
+    for place, size in ((folder, 1), (folder / "worktree", 2)):
+        inventory = INVENTORY.replace("spec: {}", f"spec: {{hardware: {{small: {{cpu: {size}}}}}}}")
+        (place / "inventory.yaml").write_text(inventory)
+    run = podplan("render", "profile.yaml", cwd=folder)
+    assert run.code == 0, run.err
+    assert "cpu: 1" in run.out
+
+
+def test_a_profile_in_utf_16_is_not_passed_over(folder: Path) -> None:
+    (folder / "job.yaml").write_bytes(PROFILE.encode("utf-16"))
+    run = podplan("check", "job.yaml", cwd=folder)
+    assert (run.code, "this file is UTF-16; save it as UTF-8" in run.out) == (1, True)

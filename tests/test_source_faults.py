@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
+from codecs import BOM_UTF16_BE
 
 import pytest
 
@@ -222,3 +223,14 @@ def test_the_collector_is_left_as_it_was() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_file_that_windows_saved_as_utf_16_is_told_as_such(encoding: str) -> None:
+    text = "apiVersion: podplan/v1\nkind: JobProfile\n"
+    bom = BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    source = read(bom + text.encode(encoding), "a.yaml")
+    assert source.text.endswith(text)  # and so it is seen to be one of ours
+    assert [(fault.rule, fault.message) for fault in source.faults] == [
+        ("YAML009", "this file is UTF-16; save it as UTF-8")
+    ]

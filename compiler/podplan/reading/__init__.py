@@ -148,7 +148,7 @@ def _inventories(root: str, shown: str, exclude: Sequence[str], instead: Mapping
 
     What cannot be read is passed over: most files here have nothing to do with the one that is checked.
     """
-    for path in expand([shown if os.path.realpath(shown) == root else root], exclude):
+    for path in expand([shown if os.path.realpath(shown) == root else root], exclude, nested=False):
         try:
             content = _content(root, path, instead)
             if b"ClusterInventory" in content and any(

@@ -66,8 +66,10 @@ def in_repository(path: str) -> bool:
     return os.path.exists(os.path.join(root_of(path), ".git"))
 
 
-def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
+def expand(paths: Sequence[str], exclude: Sequence[str] = (), nested: bool = True) -> Iterator[str]:
     """The files that the paths stand for, each once: files as given, YAML files below folders, sorted.
+
+    Without ``nested``, what lies in other repositories below the folders, such as worktrees, is left out.
 
     Golden renders that lie beside their profile are left out of what folders hold.
     ``exclude`` are shell patterns over the path as it would be printed, for what folders hold.
@@ -76,7 +78,7 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
     seen: set[str] = set()
     for path in paths:
         if os.path.isdir(path):
-            found: Iterator[str] = _below(path, exclude)
+            found: Iterator[str] = _below(path, exclude, nested)
         elif os.path.lexists(path):
             found = iter((path,))
         else:
@@ -88,17 +90,19 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = ()) -> Iterator[str]:
                 yield file
 
 
-def _below(folder: str, exclude: Sequence[str]) -> Iterator[str]:
+def _below(folder: str, exclude: Sequence[str], nested: bool, top: bool = True) -> Iterator[str]:
     with os.scandir(folder) as scan:
         entries = sorted(scan, key=lambda entry: entry.name)
     note_folder(folder, entries)
+    if not (top or nested) and any(entry.name == ".git" for entry in entries):
+        return
     for entry in entries:
         path = entry.name if folder == "." else os.path.join(folder, entry.name)
         if any(fnmatch(path, pattern) or fnmatch(entry.name, pattern) for pattern in exclude):
             continue
         if entry.is_dir(follow_symlinks=False):
             if not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
-                yield from _below(path, exclude)
+                yield from _below(path, exclude, nested, top=False)
         elif entry.name.endswith(SUFFIXES) and not is_golden(path):
             yield path
 

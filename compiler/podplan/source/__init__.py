@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 from bisect import bisect_right
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
@@ -287,8 +288,11 @@ def _in_order(faults: list[Fault]) -> list[Fault]:
 
 
 def _not_utf8(content: bytes, file: str, error: UnicodeDecodeError) -> Source:
-    text = content.decode(errors="replace")
-    at = len(content[: error.start].decode())
-    message = f"byte 0x{content[error.start]:02X} is not UTF-8; save the file as UTF-8"
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        text, at = content.decode("utf-16", errors="replace"), 0
+        message = "this file is UTF-16; save it as UTF-8"
+    else:
+        text, at = content.decode(errors="replace"), len(content[: error.start].decode())
+        message = f"byte 0x{content[error.start]:02X} is not UTF-8; save the file as UTF-8"
     fault = Fault("YAML009", message, Lines(text).span(at, at + 1), 0)
     return _discreet(Source(file, text, [], [fault], []))
