@@ -117,6 +117,7 @@ WRONG = {
     "today = 2026-11-21T10:00:00": ":1: today must be a day, as YYYY-MM-DD",
     "preset = ": ": Invalid value",
     "a = " + "[" * 30_000: ": nested too deeply",
+    "a = " + "9" * 5_000: ": a number has thousands of digits",
     ".".join(["a"] * 20_000) + " = 1": ": a line has more than 256 dots",
     ".".join(["a"] * 200) + " = 1": ": nested too deeply",
     "# " + "x" * 300_000: ": has 300,002 bytes, and at most 262,144 are read",

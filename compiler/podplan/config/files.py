@@ -118,10 +118,15 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
             raise RequestError(f"{shown}: has {len(content):,} bytes, and at most {MAX_BYTES:,} are read")
         text = content.decode().replace("\r\n", "\n")
         data: Any = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         if is_pyproject and b"tool.podplan" not in content:
             return None
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        if isinstance(error, RecursionError):
+            reason = "nested too deeply"
+        elif isinstance(error, UnicodeDecodeError | tomllib.TOMLDecodeError):
+            reason = str(error)
+        else:  # of int(), which takes time by the square of the digits
+            reason = "a number has thousands of digits"
         raise RequestError(f"{shown}: {reason}") from None
     if _is_deeper(data, MAX_DEPTH):
         raise RequestError(f"{shown}: nested too deeply")
