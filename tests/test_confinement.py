@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
 import podplan as package
 from tests.command import JOB, PROFILE
+from tests.golden import podplan as here
 
 OUTSIDE = "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: outside}\nspec: {image: stolen}\n"
 POLICY = "id: ORG001\nname: stolen\n"
@@ -147,6 +149,24 @@ def test_no_setting_leads_outside_the_root(name: str, tree: Tree) -> None:
     assert tree.strays(seen) == []
     assert code in (1, 2), said
     assert "stolen" not in said
+
+
+@pytest.mark.parametrize("command", ["check", "render", "lower", "fmt", "migrate", "test", "graph"])
+@pytest.mark.parametrize("target", ["outside", "other"])
+def test_a_path_that_a_link_leads_out_of_the_repository_is_refused(
+    command: str, target: str, tree: Tree
+) -> None:
+    """A folder that a workflow names, and that a pull request replaces; ``other`` is another repository."""
+    if target == "other":
+        (tree.outside / ".git").mkdir()
+    (tree.outside / "train").mkdir()
+    (tree.outside / "train" / "job.yaml").write_text(JOB.replace("busybox", "stolen"))
+    (tree.top / "linked").symlink_to(tree.outside)
+    with chdir(tree.top):
+        runs = [here(command, path) for path in ("linked", "linked/train", "linked/train/job.yaml")]
+    assert [run.code for run in runs] == [2, 2, 2]
+    assert "stolen" not in "".join(run.out + run.err for run in runs)
+    assert all("leads out of the repository" in run.err for run in runs)
 
 
 COMMANDS = [

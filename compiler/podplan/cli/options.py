@@ -16,6 +16,7 @@ from podplan.lint.policy import Policy
 from podplan.lint.terms import default_ruling
 from podplan.patterns import pattern
 from podplan.pipeline import Settings
+from podplan.reading.files import demand_inside
 from podplan.requests import RequestError
 from podplan.typing import Any, NamedTuple, TypeVar
 
@@ -117,11 +118,13 @@ def lowering_options(command: Command) -> Command:
 
 
 def request(paths: Sequence[str], clock: str = "", baseline_is_read: bool = True, **flags: Any) -> Request:
-    """What flags and the nearest configuration ask for; flags win. Raises RequestError.
+    """What flags and the nearest configuration ask for; flags win. Raises RequestError and OutsideRoot.
 
     ``clock`` is the day where neither says which, for commands that may look at the clock. Commands without
     flags for rules do not ask the policies.
     """
+    for path in paths:
+        demand_inside(path)
     config = configuration(paths, flags["config"], flags["isolated"])
     found = settings(config, flags, clock)
     terms = terms_of(found, config, flags, baseline_is_read)._replace(asks_policies="select" in flags)

@@ -61,6 +61,20 @@ def taken_as_root(folder: str) -> Iterator[None]:
         _tops.pop()
 
 
+def demand_inside(path: str) -> None:
+    """Raises OutsideRoot where a link on the way to ``path`` leads out of the repository that it lies in.
+
+    Whoever names the path means what is in the repository, and not what a pull request put in its place.
+    """
+    here, top = os.sep, ""
+    for step in os.path.abspath(path).split(os.sep):
+        here = os.path.realpath(os.path.join(here, step))
+        if top and os.path.commonpath((here, top)) != top:
+            raise OutsideRoot(path, "leads out of the repository")
+        if here in _tops or os.path.lexists(os.path.join(here, ".git")):
+            top = here
+
+
 def in_repository(path: str) -> bool:
     """Whether a file lies in a git repository."""
     return os.path.exists(os.path.join(root_of(path), ".git"))
