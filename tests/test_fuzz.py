@@ -48,6 +48,7 @@ def test_what_fails_is_kept_once_for_each_place(tmp_path: Path) -> None:
 def test_a_target_that_breaks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session that dies, as of a hang, is a failure and not a target without findings."""
     monkeypatch.setattr(sys, "executable", "/bin/false")
+    monkeypatch.setattr(fuzz, "find_spec", bool)  # as where atheris is
     done = fuzz.fuzzed("quantities", tmp_path, 1, 1)
     assert "ended with 1" in done.fault
     assert fuzz.main(["--seconds", "1", "--target", "quantities", "--folder", str(tmp_path)]) == 1
