@@ -121,3 +121,14 @@ def _what_is_there(value: Any) -> str:
             _entry_name(value, i, {}) for i in range(min(len(value), 20))
         )
     return f"only a {type(value).__name__}"
+
+
+def by_key(entries: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], int]:
+    """The index of each entry by its key; of entries with one key, each has a number besides."""
+    found: dict[tuple[Any, ...], int] = {}
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for number, entry in enumerate(entries):
+        key = tuple(str(entry.get(part, "")) for part in keys)
+        found[(*key, seen[key])] = number
+        seen[key] += 1
+    return found

@@ -9,6 +9,7 @@ from podplan.calibration.added import equal, is_added, is_omitted
 from podplan.calibration.matching import Matched, Pair, Predicted
 from podplan.findings import Path
 from podplan.provenance import Doc
+from podplan.selecting import by_key
 from podplan.typing import Any, NamedTuple
 
 
@@ -141,7 +142,7 @@ def _compared_lists(
         for number, (one, other) in enumerate(zip(predicted, real, strict=True)):
             yield from _compared(pair, (*path, number), (*at, number), one, other)
         return
-    ours, theirs = _by_key(predicted, keys), _by_key(real, keys)
+    ours, theirs = by_key(predicted, keys), by_key(real, keys)
     for key, other in list(_alike(str(path[-1]), ours, theirs, predicted, real)):
         theirs[key] = theirs.pop(other)
     for key, number in ours.items():
@@ -157,17 +158,6 @@ def _compared_lists(
         one, other = [key for key in ours if key in theirs], [key for key in theirs if key in ours]
         if one != other:
             yield path, at, [str(key[0]) for key in one], [str(key[0]) for key in other], True
-
-
-def _by_key(entries: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], int]:
-    """The index of each entry by its key; of entries with one key, each has a number besides."""
-    found: dict[tuple[Any, ...], int] = {}
-    seen: Counter[tuple[Any, ...]] = Counter()
-    for number, entry in enumerate(entries):
-        key = tuple(str(entry.get(part, "")) for part in keys)
-        found[(*key, seen[key])] = number
-        seen[key] += 1
-    return found
 
 
 def _alike(

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from podplan.check import Result, check, check_sources
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL
-from podplan.cli.options import Request, request
+from podplan.cli.options import NO_INPUT_FLAGS, Request, request
 from podplan.cli.progress import shown
 from podplan.cli.reporting import Reports, reports, texts, write_reports, write_texts
 from podplan.findings import Severity
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
 
 # The flags of `podplan check` that ask for what is found, where nobody gives any.
 NO_FLAGS: Mapping[str, Any] = {
-    "environments": (),
-    "sets": (),
-    "inventory": "",
-    "gitops": None,
-    "k8s_version": "",
-    "stdin_filename": "",
-    "config": "",
-    "isolated": False,
-    "fail_on": None,
+    **NO_INPUT_FLAGS,
     "uid": "",
     "resumed": False,
     "select": (),

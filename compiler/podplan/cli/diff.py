@@ -10,7 +10,7 @@ import click
 
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
-from podplan.cli.options import Request, default_paths, input_options, request
+from podplan.cli.options import NO_INPUT_FLAGS, Request, default_paths, input_options, request
 from podplan.cli.output import say, write
 from podplan.cli.reporting import style_of
 from podplan.cli.standing import FILE_FLAGS, alike, from_root, standing_at, standing_in, there, told
@@ -20,18 +20,6 @@ from podplan.diff.trees import demand_environments
 from podplan.reading import Reader, sources
 from podplan.reading.files import NoSuchPath, expand, root_of
 from podplan.requests import RequestError
-
-FLAGS: Mapping[str, Any] = {
-    "environments": (),
-    "sets": (),
-    "inventory": "",
-    "gitops": None,
-    "k8s_version": "",
-    "stdin_filename": "",
-    "config": "",
-    "isolated": False,
-    "fail_on": None,
-}
 
 
 class Side(NamedTuple):
@@ -114,7 +102,7 @@ def _compared(
     level: Level = "lowered",
     **flags: Any,
 ) -> tuple[Side, Side, Diff]:
-    given = {**FLAGS, **flags}
+    given = {**NO_INPUT_FLAGS, **flags}
     if base_tree:
         if base or head or len(paths) > 1:
             raise RequestError("--base-tree DIR is compared with one PATH, without --base and --head")

@@ -11,14 +11,6 @@ import click
 from podplan.lsp.workspace import Asked
 from podplan.requests import RequestError
 
-# What podplan check asks for without any flag.
-_NO_FLAGS = {
-    **dict.fromkeys(("environments", "sets", "select", "extend_select", "ignore", "severity"), ()),
-    **dict.fromkeys(("stdin_filename", "k8s_version", "uid", "today", "baseline"), ""),
-    **dict.fromkeys(("resumed", "preview", "no_ignores"), False),
-    **dict.fromkeys(("fail_on", "preset"), None),
-}
-
 
 @click.command("lsp")
 @click.option("--inventory", metavar="FILE", default="", help="The ClusterInventory to use.")
@@ -44,8 +36,8 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 
 def settings_for(path: str, inventory: str = "", config: str = "", isolated: bool = False) -> Asked:
     """What ``podplan check`` would go by for a file. Raises RequestError."""
-    from podplan.cli.checking import checking
+    from podplan.cli.checking import NO_FLAGS, checking
 
-    flags = {**_NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
+    flags = {**NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
     wanted = checking([path], **flags)
     return Asked(wanted.settings, wanted.exclude)

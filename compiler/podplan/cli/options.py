@@ -37,6 +37,20 @@ class Request(NamedTuple):
     origins: Mapping[str, Setting]
 
 
+# What input_options gives where nobody says anything.
+NO_INPUT_FLAGS: Mapping[str, Any] = {
+    "environments": (),
+    "sets": (),
+    "inventory": "",
+    "gitops": None,
+    "k8s_version": "",
+    "stdin_filename": "",
+    "config": "",
+    "isolated": False,
+    "fail_on": None,
+}
+
+
 def input_options(command: Command) -> Command:
     """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
     import click

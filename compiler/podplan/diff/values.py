@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from podplan.diff.model import ABSENT
 from podplan.findings import Path
 from podplan.kinds._merge import MERGE_KEYS
 from podplan.kubernetes import quantities
-from podplan.selecting import NAMING_KEYS, Names, show
+from podplan.selecting import NAMING_KEYS, Names, by_key, show
 
 # What tells entries of a list apart that are not maps of Kubernetes' own with a merge key.
 _KEYS = {**MERGE_KEYS, "tolerations": ("key", "operator", "value", "effect"), "ports": ("name",)}
@@ -82,8 +81,8 @@ def _lists(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[
         yield from _words(pair, left, right, before, after)
         return
     keys = _keys(str(right[-1]) if right else "", [*before, *after], before, after)
-    ours = _by_key(before, keys)
-    theirs = _by_key(after, keys)
+    ours = by_key(before, keys)
+    theirs = by_key(after, keys)
     for key, number in ours.items():
         if key in theirs:
             other = theirs[key]
@@ -117,17 +116,6 @@ def _keys(field: str, entries: list[Any], before: list[Any], after: list[Any]) -
         ):
             return (key,)
     return ()
-
-
-def _by_key(entries: list[Any], keys: tuple[str, ...]) -> dict[tuple[Any, ...], int]:
-    """The index of each entry by its key; of entries with one key, each has a number besides."""
-    found: dict[tuple[Any, ...], int] = {}
-    seen: Counter[tuple[Any, ...]] = Counter()
-    for number, entry in enumerate(entries):
-        key = tuple(str(entry.get(part, "")) for part in keys)
-        found[(*key, seen[key])] = number
-        seen[key] += 1
-    return found
 
 
 def _words(pair: _Pair, left: Path, right: Path, before: list[Any], after: list[Any]) -> Iterator[Delta]:
