@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from podplan.actions.inputs import inputs
 from podplan.actions.report import MAX_COMMENT, comment
 from podplan.report.workflow import MAX_CHARACTERS, annotation, log_line
 from podplan.requests import RequestError
+from tests.command import BAD_JOB, podplan
 from tests.findings import FINDINGS, RESULT
 from tests.github_runner import parsed
 
@@ -100,3 +102,17 @@ def test_inputs_that_are_not_set_have_their_defaults() -> None:
 def test_an_input_that_is_wrong_says_so(name: str, value: str) -> None:
     with pytest.raises(RequestError, match=name.lower().replace("_", "-")):
         inputs({f"PODPLAN_ACTION_{name}": value})
+
+
+def test_a_check_that_a_limit_ends_leaves_no_sarif(folder: Path) -> None:
+    """GitHub would take the alerts of the files that were not checked for mended."""
+    (folder / "other.yaml").write_text(BAD_JOB)
+    env = {"PODPLAN_ACTION_PATHS": ".", "PODPLAN_ACTION_SARIF_FILE": "found.sarif"}
+    output = {"GITHUB_OUTPUT": str(folder / "output"), "GITHUB_WORKSPACE": str(folder)}
+    for limits, code, there in (("", 1, True), ("objects=1", 4, False)):
+        (folder / "found.sarif").unlink(missing_ok=True)
+        (folder / "output").write_text("")
+        run = podplan("action", cwd=folder, env={**env, **output, "PODPLAN_LIMITS": limits})
+        assert run.code == code, run.err
+        assert (folder / "found.sarif").exists() is there
+        assert ("found.sarif" in (folder / "output").read_text()) is there

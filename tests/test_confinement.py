@@ -169,6 +169,25 @@ def test_a_path_that_a_link_leads_out_of_the_repository_is_refused(
     assert all("leads out of the repository" in run.err for run in runs)
 
 
+WRITING = [
+    ("check", "jobs", "--output", "json=linked/out.json"),
+    ("graph", "jobs/job.yaml", "-o", "linked/out.svg"),
+    ("import", "jobs/job.yaml", "-o", "linked/out.yaml"),
+    ("baseline", "create", "jobs", "--baseline", "linked/out.json"),
+    ("init", "linked/new"),
+]
+
+
+@pytest.mark.parametrize("command", WRITING, ids=lambda command: command[0])
+def test_nothing_is_written_where_a_link_leads_out(command: tuple[str, ...], tree: Tree) -> None:
+    before = sorted(path.name for path in tree.outside.iterdir())
+    (tree.top / "linked").symlink_to(tree.outside)
+    with chdir(tree.top):
+        run = here(*command)
+    assert (run.code, "leads out of the repository" in run.err) == (2, True)
+    assert sorted(path.name for path in tree.outside.iterdir()) == before
+
+
 COMMANDS = [
     ("check", ".", "--format", "sarif"),
     ("render", "jobs"),

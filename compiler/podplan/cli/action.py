@@ -128,7 +128,8 @@ def _compared(asked: Inputs, environ: Mapping[str, str]) -> Compared:
 def _leave(asked: Inputs, environ: Mapping[str, str], result: Result | None, compared: Compared) -> None:
     """The files that the inputs ask for, and those of the runner."""
     values = told(result, compared.diff)
-    if asked.sarif_file and result is not None:
+    # Where a limit left files unchecked, GitHub would take their alerts for mended.
+    if asked.sarif_file and result is not None and not result.given_up:
         replace_file(asked.sarif_file, rendered(result, "sarif"))
         values["sarif-file"] = asked.sarif_file
     if asked.comment_file:

@@ -7,6 +7,7 @@ import stat
 import sys
 from contextlib import suppress
 
+from podplan.reading.files import demand_inside
 from podplan.requests import RequestError
 from podplan.typing import IO
 
@@ -72,8 +73,9 @@ def reason(error: OSError) -> str:
 def replace_file(path: str, text: str) -> bool:
     """``text`` as the whole content of ``path``, by rename; false where it is that already.
 
-    Raises RequestError; then the file is as it was.
+    Raises RequestError, and OutsideRoot where a link leads out of the repository; then the file is as it was.
     """
+    demand_inside(os.path.dirname(path) or ".")
     try:
         return _replaced(path, _encoded(text))
     except (FileExistsError, NotADirectoryError):
