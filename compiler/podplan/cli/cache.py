@@ -125,7 +125,8 @@ def find(folder: str, key: str, reports: int) -> Said | None:
         code, texts = entry["code"], entry["texts"]
         sound = type(code) is int and len(texts) == reports and all(type(text) is str for text in texts)
         if sound and still_true(entry["trace"]):
-            os.utime(path)  # so that it is not among the oldest
+            with suppress(OSError):  # so that it is not among the oldest, where the folder may be written
+                os.utime(path)
             return Said(code, tuple(texts))
     return None
 
