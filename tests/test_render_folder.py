@@ -488,9 +488,9 @@ def test_a_profile_that_cannot_be_read_is_not_gone(
     profile.write_bytes(ENVIRONMENTS.encode("utf-16"))
     before = tree(configured)
     run = podplan("render", *(flags or ["--update"]))
+    assert (run.code, tree(configured)) == (1, before)
+    assert "this file is UTF-16; save it as UTF-8" in run.err
     told = f"jobs/a.yaml cannot be read, so rendered/prod/{NAME} has nothing to be made from: "
-    assert (run.code, tree(configured)) == (2, before)
-    assert f"{told}line 1: byte 0xFF is not UTF-8; save the file as UTF-8\n" in run.err
     profile.unlink()
     profile.symlink_to(tmp_path / "a.yaml")
     run = podplan("render", *(flags or ["--check"]))
