@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
+import traceback
 from collections.abc import Mapping
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from functools import cache
+from importlib import import_module
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import NamedTuple, NoReturn
+
+import pytest
+
+from podplan.cli import COMMANDS, main
+
+PATIENCE = 60  # seconds that a run may take
 
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -60,17 +74,96 @@ class Run(NamedTuple):
 def podplan(
     *arguments: str | Path, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> Run:
-    """``podplan arguments`` in a process of its own; bounded, and never a traceback."""
-    done = subprocess.run(
-        [sys.executable, "-m", "podplan", *map(str, arguments)],
-        cwd=cwd,
-        input=stdin,
-        capture_output=True,
-        timeout=60,
-        env={**os.environ, **(env or {})},
-        check=False,
-    )
-    run = Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+    """``podplan arguments`` in a process of its own; bounded, and never a traceback.
+
+    It is a fork of this one, which has imported all that it needs; variables of its own ask for a new one,
+    since some count only at the start.
+    """
+    words = list(map(str, arguments))
+    run = _forked(words, cwd, stdin) if env is None else _started(words, cwd, stdin, env)
     assert "Traceback" not in run.out + run.err, run.err
     assert "internal error" not in run.err, run.err
     return run
+
+
+def _started(words: list[str], cwd: Path | None, stdin: bytes, env: Mapping[str, str]) -> Run:
+    done = subprocess.run(
+        [sys.executable, "-m", "podplan", *words],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        timeout=PATIENCE,
+        env={**os.environ, **env},
+        check=False,
+    )
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@cache
+def warm() -> None:
+    """Import what runs will need, and read the policies and schemas once: a fork is then quick."""
+    for module in COMMANDS.values():
+        import_module(f"podplan.cli.{module}")
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "job.yaml").write_text(BAD_JOB)
+        (Path(folder) / "profile.yaml").write_text(ENVIRONMENTS)
+        for options in ((), ("--format", "json"), ("--diff",)):
+            with pytest.MonkeyPatch.context() as patch, suppress(SystemExit):
+                patch.setattr(sys, "argv", ["podplan", "check", folder, *options])
+                with redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(None):
+                    main()
+
+
+def _forked(words: list[str], cwd: Path | None, stdin: bytes) -> Run:
+    warm()
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write(stdin)
+        given.seek(0)
+        child = os.fork()
+        if child == 0:
+            _become(words, cwd, given.fileno(), out.fileno(), err.fileno())
+        code = _waited(child)
+        texts = []
+        for stream in (out, err):
+            stream.seek(0)
+            texts.append(stream.read().decode())
+    return Run(code, *texts)
+
+
+def _become(words: list[str], cwd: Path | None, *streams: int) -> NoReturn:
+    """Run podplan in this process, a fork, and end it."""
+    code = 99
+    try:
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 (till the end)
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+        if cwd is not None:
+            os.chdir(cwd)
+        sys.argv = ["podplan", *words]
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(Exception):
+            sys.stdout.flush()
+        with suppress(Exception):
+            sys.stderr.flush()
+        os._exit(code)
+
+
+def _waited(child: int) -> int:
+    """The exit code of a fork, below 0 for a signal as in subprocess."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > until:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            raise AssertionError(f"no end after {PATIENCE} seconds")
+        time.sleep(0.002)

@@ -20,6 +20,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from tests.command import warm
+
 STEPS = {"open", "os.rename", "os.remove", "os.chmod", "os.mkdir", "os.scandir", "os.listdir"}
 PATIENCE = 5  # seconds that a run may take
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
@@ -85,32 +87,10 @@ def faulty() -> Any:
 
 def main() -> None:
     """Reads orders and answers, a line of JSON each, until there are no more."""
-    _warm()
+    warm()
     for line in sys.stdin:
         folder, arguments, fault, step = json.loads(line)
         print(json.dumps(_end(folder, arguments, fault, step)), flush=True)
-
-
-def _warm() -> None:
-    """Import what runs will need, and read the policies and schemas once: a fork is then quick."""
-    from contextlib import redirect_stderr, redirect_stdout
-    from importlib import import_module
-    from io import BytesIO, TextIOWrapper
-    from tempfile import TemporaryDirectory
-
-    from podplan.cli import COMMANDS
-    from podplan.cli import main as podplan
-    from tests.command import BAD_JOB, ENVIRONMENTS
-
-    for module in COMMANDS.values():
-        import_module(f"podplan.cli.{module}")
-    with TemporaryDirectory() as folder:
-        (Path(folder) / "job.yaml").write_text(BAD_JOB)
-        (Path(folder) / "profile.yaml").write_text(ENVIRONMENTS)
-        for options in ((), ("--format", "json"), ("--diff",)):
-            sys.argv = ["podplan", "check", folder, *options]
-            with suppress(SystemExit), redirect_stdout(TextIOWrapper(BytesIO())), redirect_stderr(None):
-                podplan()
 
 
 def _end(folder: str, arguments: list[str], fault: str, step: int) -> End:
