@@ -82,7 +82,7 @@ def main() -> NoReturn:
         drop_output()
         say(f"{error.filename}: {reason(error)}" if error.filename else f"cannot go on: {reason(error)}")
         sys.exit(WRONG_REQUEST)
-    except Exception as error:
+    except Exception as error:  # a fault of podplan: a sentence and its exit code, and no traceback
         _say_internal(error)
         sys.exit(INTERNAL)
 

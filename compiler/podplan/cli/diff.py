@@ -109,7 +109,7 @@ def _compared(
         names = base_tree, paths[0] if paths else "."
         before, after = (_folder(path, given) for path in names)
     else:
-        before, after, *names = _revisions(default_paths(paths), base or "HEAD", head, given)  # type: ignore[assignment]
+        before, after, names = _revisions(default_paths(paths), base or "HEAD", head, given)
     demand_environments(after.request.settings, before.tree, after.tree)
     return before, after, compare(before.tree, after.tree, level, *names)
 
@@ -126,7 +126,7 @@ def _folder(path: str, flags: Mapping[str, Any]) -> Side:
 
 def _revisions(
     paths: Sequence[str], base: str, head: str, flags: Mapping[str, Any]
-) -> tuple[Side, Side, str, str]:
+) -> tuple[Side, Side, tuple[str, str]]:
     """Both sides of one repository, and what they are called."""
     from podplan import revisions
 
@@ -149,7 +149,7 @@ def _revisions(
         if not was and not is_now:
             raise NoSuchPath(f"{path}: no such file or folder, before or after")
     shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
-    return before, after, shown, f"{head} ({after_commit[:8]})" if head else "work tree"
+    return before, after, (shown, f"{head} ({after_commit[:8]})" if head else "work tree")
 
 
 def _side(
