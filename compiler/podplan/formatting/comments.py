@@ -12,6 +12,7 @@ from collections import Counter
 
 from podplan.source import Source, scalars
 from podplan.source.comments import Comment, comments_beside
+from podplan.source.places import line_start
 from podplan.source.tree import Leaf, Tree, scalar_extents, trees
 from podplan.typing import NamedTuple
 
@@ -65,7 +66,7 @@ def commented(text: str, tree: Tree, first: int, last: int) -> Tree:
         home = _place(comment, page, marks, home if goes_on else None)
         last_one = comment
     for place in places:
-        if _stands_alone(place, text) and _is_after_blank(text, _line_start(text, place.leaf.start)):
+        if _stands_alone(place, text) and _is_after_blank(text, line_start(text, place.leaf.start)):
             marks.above.setdefault(_owner(place, page), []).append("")
     return _marked(tree, (), marks)
 
@@ -84,7 +85,7 @@ def _places(tree: Tree, way: Way, text: str) -> list[Place]:
     found: list[Place] = []
     for index, leaf in enumerate(tree.entries):
         here = (*way, index)
-        column = leaf.start - _line_start(text, leaf.start)
+        column = leaf.start - line_start(text, leaf.start)
         below = _places(leaf.value, here, text)
         found += [Place(here, leaf, column), *below]
     return found
@@ -156,15 +157,11 @@ def _owner(place: Place, page: Page) -> Way:
 
 def _stands_alone(place: Place, text: str) -> bool:
     start = place.leaf.start
-    return not text[_line_start(text, start) : start].strip("\ufeff \t")
+    return not text[line_start(text, start) : start].strip("\ufeff \t")
 
 
 def _is_after_blank(text: str, line_start: int) -> bool:
     return bool(_BLANK.search(text, max(line_start - 1000, 0), line_start))
-
-
-def _line_start(text: str, offset: int) -> int:
-    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
 
 
 def _marked(tree: Tree, way: Way, marks: Marks) -> Tree:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.source.comments import MARKER
+from podplan.source.comments import markers_around
 from podplan.source.places import LINE_BREAK
 from podplan.source.tree import Tree, trees
 from podplan.typing import NamedTuple
@@ -20,10 +20,9 @@ def extents(text: str) -> list[Extent]:
     """The documents of a text without faults; those without content are left out."""
     found = []
     for tree in trees(text):
-        before = [match.end() for match in MARKER.finditer(text, 0, tree.start)]
-        after = MARKER.search(text, tree.end)
-        start = _behind(text, before[-1], tree.start) if before else int(text.startswith("\ufeff"))
-        found.append(Extent(tree, start, after.start() if after else len(text)))
+        before, after = markers_around(text, tree.start, tree.end)
+        start = _behind(text, before, tree.start) if before >= 0 else int(text.startswith("\ufeff"))
+        found.append(Extent(tree, start, after))
     return found
 
 

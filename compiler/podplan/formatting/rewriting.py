@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from podplan.formatting.printing import Form, entry_lines, lines_of
 from podplan.source import read
-from podplan.source.places import LINE_BREAK
+from podplan.source.places import LINE_BREAK, line_start
 from podplan.source.tree import Leaf, Tree
 
 Path = tuple[str | int, ...]
@@ -93,7 +93,7 @@ def _spliced(text: str, old: Tree, new: Tree, start: int, end: int, form: Form, 
     starts = [_start(text, leaf, start) for leaf in old.entries]
     extents = list(zip(starts, [*starts[1:], end], strict=True))
     indent = " " * old.column
-    in_line = bool(text[_line_start(text, starts[0]) : starts[0]].strip())  # behind a dash
+    in_line = bool(text[line_start(text, starts[0]) : starts[0]].strip())  # behind a dash
     at = {leaf.start: index for index, leaf in enumerate(old.entries)}
     parts = [text[start : starts[0]]]
     for number, leaf in enumerate(new.entries):
@@ -129,12 +129,12 @@ def _head_end(leaf: Leaf) -> int:
 
 def _start(text: str, leaf: Leaf, least: int) -> int:
     """Where an entry begins with the comments above it, which are its own."""
-    start = _line_start(text, leaf.start)
+    start = line_start(text, leaf.start)
     if text[max(start, least) : leaf.start].strip(" \t") or start < least:
         return leaf.start
     comments = sum(1 for line in leaf.above if line)
     while start > least:
-        above = _line_start(text, start - 1 - (text[start - 2 : start] == "\r\n"))
+        above = line_start(text, start - 1 - (text[start - 2 : start] == "\r\n"))
         line = text[above:start].strip()
         if above < least or (line and (not line.startswith("#") or not comments)):
             break
@@ -143,7 +143,3 @@ def _start(text: str, leaf: Leaf, least: int) -> int:
         comments -= bool(line)
         start = above
     return start
-
-
-def _line_start(text: str, offset: int) -> int:
-    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from functools import lru_cache
 
 from podplan.findings import Path
-from podplan.source import Document, Lines
-from podplan.source.comments import MARKER, Comment, Node, comments, nodes
+from podplan.source import Document
+from podplan.source.comments import Comment, Node, comments, markers_around, nodes
 from podplan.typing import Literal, NamedTuple
 
 
@@ -22,26 +23,22 @@ class PlacedComment(NamedTuple):
 
 def comments_of(document: Document, top: Path = ()) -> list[PlacedComment]:
     """The comments of one document of a file, in order; with ``top``, those below that path."""
-    found, lines = nodes(document), Lines(document.text)
-    columns = {node.path: lines.at(node.start)[1] for node in found}
-    placed = [
-        _placed(comment, found, columns)
-        for comment in comments(document.text, [document], *_extent(document))
-    ]
-    below = len(top)
-    return [
-        comment._replace(path=comment.path[below:])
-        for comment in placed
-        if comment.path[:below] == top and (not below or len(comment.path) > below)
-    ]
+    return list(_by_top(document, len(top)).get(top, ()))
 
 
-def _extent(document: Document) -> tuple[int, int]:
-    """The offsets between the markers around a document."""
-    text, root = document.text, document.span(())
-    before = [match.end() for match in MARKER.finditer(text, 0, root.start)]
-    after = MARKER.search(text, root.end)
-    return (before[-1] if before else 0), (after.start() if after else len(text))
+@lru_cache(maxsize=1)  # the jobs of a List are asked for one after the other
+def _by_top(document: Document, below: int) -> dict[Path, list[PlacedComment]]:
+    """The comments of a document by the first ``below`` steps of their paths, which they lose."""
+    found, root = nodes(document), document.span(())
+    columns = {node.path: document.between(node.start, node.start).column for node in found}
+    before, after = markers_around(document.text, root.start, root.end)
+    by_top: dict[Path, list[PlacedComment]] = {}
+    for comment in comments(document.text, [document], max(before, 0), after):
+        placed = _placed(comment, found, columns)
+        if not below or len(placed.path) > below:
+            inside = placed._replace(path=placed.path[below:])
+            by_top.setdefault(placed.path[:below], []).append(inside)
+    return by_top
 
 
 def _placed(comment: Comment, found: list[Node], columns: dict[Path, int]) -> PlacedComment:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from podplan.patterns import pattern
 from podplan.source import Document, Path
+from podplan.source.places import line_start
 from podplan.typing import Any, NamedTuple
 
 # A line that begins or ends a document.
@@ -60,10 +61,22 @@ def comments_beside(text: str, scalars: list[tuple[int, int]], first: int, last:
         if scalar >= 0 and scalars[scalar][0] < start < scalars[scalar][1]:
             first = scalars[scalar][1]
             continue
-        line_start = max(text.rfind("\n", 0, start), text.rfind("\r", 0, start)) + 1
-        alone = not text[line_start:start].strip("\ufeff \t")
-        yield Comment(start, found[0].rstrip(), line_start, alone)
+        begins = line_start(text, start)
+        alone = not text[begins:start].strip("\ufeff \t")
+        yield Comment(start, found[0].rstrip(), begins, alone)
         first = found.end()
+
+
+def markers_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where the marker above the content of a document ends, -1 without one, and where the next begins.
+
+    Looks at no more than the lines in between, so that all documents of a file cost what the file does.
+    """
+    above = line_start(text, start)
+    while above > 0 and not MARKER.match(text, above, start):
+        above = line_start(text, above - 1)
+    before, after = MARKER.match(text, above, start), MARKER.search(text, end)
+    return (before.end() if before else -1), (after.start() if after else len(text))
 
 
 def nodes(document: Document) -> list[Node]:
@@ -94,13 +107,13 @@ def dash_before(start: int, text: str) -> int:
     # The dash may stand on a line above, with nothing but comments in between.
     line_end = at
     while line_end > 0:
-        line_start = max(text.rfind("\n", 0, line_end), text.rfind("\r", 0, line_end)) + 1
-        line = text[line_start:line_end].strip(" \t")
+        first = line_start(text, line_end)
+        line = text[first:line_end].strip(" \t")
         if bare := _BARE_DASH.match(line):
-            return text.index("-", line_start) + len(bare[1])
+            return text.index("-", first) + len(bare[1])
         if line and not line.startswith("#"):
             return start
-        line_end = line_start - 1
+        line_end = first - 1
     return start
 
 

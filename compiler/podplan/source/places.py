@@ -19,6 +19,7 @@ MAP_STRIDE = 5
 LIST_STRIDE = 2
 
 LINE_BREAK = pattern(r"\r\n?|\n")
+_REACH = 256  # how far one looks for the start of a line at first
 _BLOCK_SCALAR = pattern(r"(?:[&!]\S*\s+)*[|>]")
 
 Table = dict[str, tuple[list[Any], int]]
@@ -126,6 +127,17 @@ def offsets(place: Any, end: Any, base: int, text: str) -> tuple[int, int]:
     if isinstance(last, Alias):
         return start + base, last.end + base
     return start + base, scalar_end(text, last + base, stop + base)
+
+
+def line_start(text: str, offset: int) -> int:
+    """Where the line of an offset begins; what is before that line is not looked at."""
+    reach = _REACH
+    while True:
+        first = max(offset - reach, 0)
+        found = max(text.rfind("\n", first, offset), text.rfind("\r", first, offset))
+        if found >= 0 or not first:
+            return found + 1
+        reach *= 8
 
 
 def scalar_end(text: str, start: int, end: int) -> int:

@@ -6,6 +6,7 @@ from yaml import YAMLError
 from yaml.reader import ReaderError
 
 from podplan.patterns import pattern
+from podplan.source.places import line_start
 from podplan.typing import Any, NamedTuple
 
 # All that YAML allows in a stream, the other way round.
@@ -51,7 +52,7 @@ def _offset(mark: Any, otherwise: int, text: str) -> int:
 
 def _line(text: str, at: int) -> tuple[int, int]:
     """Where the line at offset ``at`` begins and ends."""
-    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    start = line_start(text, at)
     ends = [end for end in (text.find("\n", at), text.find("\r", at)) if end >= 0]
     return start, min(ends, default=len(text))
 

@@ -22,7 +22,7 @@ from yaml.events import (
 
 from podplan.patterns import pattern
 from podplan.source.comments import dash_before, scalar_extent
-from podplan.source.places import scalar_end
+from podplan.source.places import line_start, scalar_end
 from podplan.typing import Any, Literal, NamedTuple
 
 _PREFIX = pattern(r"(?:[&!]\S*(?:\s+|\Z))*")
@@ -127,7 +127,7 @@ def _collection(text: str, first: Any, last: Any, below: list[Tree], base: int) 
 
 
 def _line_start(text: str, offset: int) -> int:
-    start = max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+    start = line_start(text, offset)
     return 1 if start == 0 and text.startswith("\ufeff") else start
 
 
