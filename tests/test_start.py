@@ -68,6 +68,23 @@ def test_wrong_arguments_are_refused_as_by_typing(arguments: Any) -> None:
             made(base)(*values, **named)
 
 
+def test_fields_may_be_called_as_they_like() -> None:
+    class Odd(ours.NamedTuple):
+        cls: int
+        self: int
+        new: int
+        names: int = 4
+
+    assert Odd(1, 2, 3)._replace(new=5) == (1, 2, 5, 4)
+
+
+def test_an_unknown_field_is_not_replaced() -> None:
+    with pytest.raises(ValueError, match="lien"):
+        Place("a")._replace(lien=1)
+    with pytest.raises(TypeError, match="3"):
+        Place._make(["a"])
+
+
 def test_it_can_be_copied_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(Place("a", 2))) == Place("a", 2)
 
@@ -92,6 +109,22 @@ def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) ->
     assert [word.fullmatch(text) is not None for text in ("Ab", "a b", "c")] == [True, False, True]
     assert compiled == ["[a-z]+"]
     assert word.sub("-", "a1b") == "-1-"
+
+
+def test_pyyaml_compiles_nothing_when_it_is_imported_and_all_it_needs_later() -> None:
+    script = (
+        "import re, sys\n"
+        "compiled = []\n"
+        "compile_ = re.compile\n"
+        "re.compile = lambda *given: compiled.append(given) or compile_(*given)\n"
+        "import podplan.source, yaml\n"
+        "assert not compiled, compiled\n"
+        "assert yaml.load('[1, 2.5, yes, 2020-01-01, ~]', yaml.SafeLoader)[:3] == [1, 2.5, True]\n"
+        "assert compiled\n"
+        "assert re.compile('a') == compile_('a')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
 
 
 def test_no_pattern_is_compiled_by_loading_the_checks() -> None:

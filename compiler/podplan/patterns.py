@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from podplan.typing import Any, cast
 
@@ -10,6 +12,16 @@ from podplan.typing import Any, cast
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """What ``re.compile`` gives, as far as its methods go, without the time that compiling takes."""
     return cast("re.Pattern[str]", _Uncompiled(text, flags))
+
+
+@contextmanager
+def compiled_late() -> Iterator[None]:
+    """While this lasts ``re.compile`` is ``pattern``, to import what compiles more than a run uses."""
+    compile_at_once, re.compile = re.compile, pattern  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        re.compile = compile_at_once
 
 
 class _Uncompiled:

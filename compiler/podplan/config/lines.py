@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from podplan.findings import Path
+from podplan.patterns import pattern
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
-_KEY = re.compile(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*")
-_PARTS = re.compile(_PART)
-_HEADER = re.compile(rf"[ \t]*(\[\[?)[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]\]?")
+_KEY = pattern(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*")
+_PARTS = pattern(_PART)
+_HEADER = pattern(rf"[ \t]*(\[\[?)[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]\]?")
 # What may hold a bracket, a line break or a # that is none: strings and comments.
-_TOKEN = re.compile(
+_TOKEN = pattern(
     r'"""(?:[^\\]|\\.)*?"""|'
     + r"'''.*?'''|"
     + r'"(?:[^"\\\n]|\\.)*"|'

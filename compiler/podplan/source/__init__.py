@@ -13,10 +13,12 @@ from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from itertools import accumulate, pairwise
 
-from yaml import YAMLError
-
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded, beyond
-from podplan.patterns import pattern
+from podplan.patterns import compiled_late, pattern
+
+with compiled_late():  # what PyYAML compiles is for its own parser, and libyaml is used here
+    from yaml import YAMLError
+
 from podplan.source.builder import Builder, Built
 from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
 from podplan.source.secrecy import holds_secret, unquoted
