@@ -115,7 +115,7 @@ faults: $(STAMP)  ## let every fault happen at every step of every command, and 
 	$(BIN)/python -m pytest -q --thorough tests/test_faults.py tests/test_endings.py
 
 PEERS := build/peers
-bench: $(STAMP)   ## measure speed and memory beside peers; ARGS=--short for a first look, --write for the page
+bench: $(STAMP)   ## measure speed and memory beside peers; ARGS=--short for a first look, --smoke to see it run, --write
 	PATH="$(CURDIR)/$(PEERS)/bin:$$PATH" $(BIN)/python -m benchmarks $(ARGS)
 
 bench-peers: $(STAMP) ## install the checkers that `make bench` compares with, as far as PyPI has them

@@ -1,6 +1,7 @@
 """`make bench`: measures podplan and its peers in one run, and prints ratios beside the targets.
 
-`--short` takes tenths of the sizes; `--write` puts the table into docs/performance.md.
+Tables go to standard output, progress to standard error. Exit code 1 says that a section could not be
+measured; a target that is not met is a figure like others.
 """
 
 from __future__ import annotations
@@ -11,25 +12,42 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.machine import described
+from benchmarks.measuring import say
 from benchmarks.page import write
-from benchmarks.plan import run
-from benchmarks.table import printed
+from benchmarks.plan import SECTIONS, run
+from benchmarks.scale import FULL, SHORT, SMOKE
+from benchmarks.table import Section, printed, targets
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="make bench")
-    parser.add_argument("--short", action="store_true", help="tenths of the sizes, for a first look")
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
-    asked = parser.parse_args()
-    machine, sections = described(), []
+    asked = _parser().parse_args()
+    machine = described()
+    sections: list[Section] = []
     print(*machine, sep="\n")
     with tempfile.TemporaryDirectory(prefix="podplan-bench-") as folder:
-        for section in run(Path(folder), short=asked.short):
+        for section in run(Path(folder), asked.scale, asked.only):
             print(f"\n{printed(section)}", flush=True)
             sections.append(section)
-    if asked.write:
-        write(machine, sections)
-    return 0
+            if asked.write:  # after every section: what comes late must not cost what came before
+                write(machine, sections)
+    if asked.scale.judged:
+        summary = targets(sections)
+        print(f"\n{printed(summary)}\n{summary.note}")
+    say("done")
+    return 1 if any(section.failure for section in sections) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make bench")
+    size = parser.add_mutually_exclusive_group()
+    short, smoke = "tenths of the sizes, for a first look", "that every step runs, and no judgement"
+    size.add_argument("--short", dest="scale", action="store_const", const=SHORT, default=FULL, help=short)
+    size.add_argument("--smoke", dest="scale", action="store_const", const=SMOKE, help=smoke)
+    size.add_argument("--write", action="store_true", help="write docs/performance.md")
+    parser.add_argument(
+        "--only", action="append", choices=SECTIONS, default=[], help="one section; repeatable"
+    )
+    return parser
 
 
 if __name__ == "__main__":

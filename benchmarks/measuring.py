@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median, quantiles
-from typing import NamedTuple
+from tempfile import NamedTemporaryFile
+from typing import Any, NamedTuple
 
 Command = Sequence[str]
 TOP = Path(__file__).parents[1]
+SPAWNING = Path(__file__).with_name("spawning.py")
 PASS: Command = (sys.executable, "-c", "pass")
 # Variables of Python change what is measured, such as whether it keeps what it has compiled.
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PODPLAN"))}
@@ -38,20 +42,43 @@ def podplan(*arguments: str) -> Command:
     return (sys.executable, "-m", "podplan", *arguments)
 
 
+def check(*paths: Path) -> Command:
+    return podplan("check", *map(str, paths))
+
+
+def say(what: str) -> None:
+    """Tells whoever watches where the run is; the tables alone are standard output."""
+    print(f"bench: {time.monotonic() - _BEGUN:4.0f} s  {what}", file=sys.stderr, flush=True)
+
+
+_BEGUN = time.monotonic()
+
+
 def once(command: Command, cache: Path | None = None) -> tuple[float, float]:
     """User + system seconds of one run, and its peak in MB; podplan's cache is in ``cache``, or off.
 
-    Raises Failed where the command did not do what it was to do.
+    Raises Failed where the command did not do what it was to do, with what it said last.
     """
     environment = UNCACHED if cache is None else {**PLAIN, "XDG_CACHE_HOME": str(cache)}
-    with open(os.devnull, "wb") as nowhere:
-        # The peak of a child counts from the fork on, so that this process must stay small.
-        process = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, cwd=TOP, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
-        raise Failed(f"exit code {process.returncode}: {' '.join(command)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return _spawned(command, environment, os.devnull)
+
+
+def answer(module: str, *arguments: str) -> tuple[Any, float]:
+    """The JSON that a module of this folder prints, and its peak in MB. Raises Failed."""
+    with NamedTemporaryFile(prefix="podplan-bench-") as printed:
+        _, peak = _spawned((sys.executable, "-m", module, *arguments), UNCACHED, printed.name)
+        return json.loads(printed.read() or "null"), peak
+
+
+def _spawned(command: Command, environment: Mapping[str, str], out: str) -> tuple[float, float]:
+    spawn = [sys.executable, "-I", "-S", str(SPAWNING), out, *command]
+    done = subprocess.run(spawn, capture_output=True, encoding="utf-8", cwd=TOP, env=environment, check=True)
+    code, seconds, peak = done.stdout.split()
+    if int(code) not in (0, 1):
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        words = " ".join(command[:6]) + (" …" if len(command) > 6 else "")
+        raise Failed(f"exit code {code} of {words}: {last}")
+    return float(seconds), int(peak) / 1024
 
 
 def measure(commands: Mapping[str, Command], rounds: int, cache: Path | None = None) -> dict[str, Cost]:
@@ -60,11 +87,14 @@ def measure(commands: Mapping[str, Command], rounds: int, cache: Path | None = N
     Every round runs each command once; of several, the first only warms the caches of the system.
     """
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in ("pass", *commands)}
-    for number in range(rounds + 1 if rounds > 1 else 1):
+    first = 0 if rounds > 1 else 1
+    for number in range(first, rounds + 1):
         for name, command in commands.items():
             costs = [("pass", once(PASS)), (name, once(command, cache))]
-            for measured, cost in costs if number or rounds == 1 else ():
+            for measured, cost in costs if number else ():
                 taken[measured].append(cost)
+            if sum(cpu for _, (cpu, _) in costs) > 1:
+                say(f"{name}: round {number} of {rounds}" if number else f"{name}: warming up")
     return {name: summed_up(costs) for name, costs in taken.items()}
 
 

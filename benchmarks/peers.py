@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.measuring import Command, Failed, measure
+from benchmarks.measuring import Command, Failed, measure, say
+from benchmarks.scale import Scale
 
 # Measured elsewhere (DESIGN §8), where `python -c pass` took 10 ms: CPU per Pod, as shares of that.
 SAID = {"kubeconform": 0.27 / 10, "kube-linter": 0.19 / 10}
@@ -35,30 +36,37 @@ class Peer(NamedTuple):
 
     name: str
     per_pod: float
-    start: float | None
+    start: float | None = None
+    peak_mb: float | None = None
 
 
-def peers(pods: Path, folder: Path, rounds: int, shrink: int) -> Iterator[Peer]:
+def peers(pods: Path, folder: Path, scale: Scale) -> Iterator[Peer]:
     """Every peer that is installed, and the figures of those that are not but were measured elsewhere."""
     for name, (command, number) in PEERS.items():
         program = shutil.which(command[0]) or shutil.which(command[0], path=str(Path(sys.executable).parent))
         if program is None:
             if name in SAID:
-                yield Peer(name, SAID[name], None)
+                yield Peer(name, SAID[name])
             continue
-        number = max(number // shrink, 10)
+        number = scale.size(number)
         halves = {n: _some(pods, folder / f"{name}-{n}", n) for n in (number, 2 * number)}
         whole = name in ("yamllint", "checkov")  # the others want the files themselves
         commands: dict[str, Command] = {
-            str(n): (program, *command[1:], *([str(path)] if whole else sorted(map(str, path.iterdir()))))
+            f"{name} of {n} Pods": (
+                program,
+                *command[1:],
+                *([str(path)] if whole else sorted(map(str, path.iterdir()))),
+            )
             for n, path in halves.items()
         }
         try:
-            unit, few, many = (cost.cpu for cost in measure(commands, rounds).values())
-        except Failed:
+            unit, few, many = measure(commands, scale.turns(2)).values()
+        except Failed as error:
+            say(f"{name} cannot be measured here: {error}")
             continue
-        per_pod = (many - few) / number
-        yield Peer(name, per_pod / unit, (few - per_pod * number) / unit)
+        per_pod = (many.cpu - few.cpu) / number
+        start = (few.cpu - per_pod * number) / unit.cpu
+        yield Peer(name, per_pod / unit.cpu, start, many.peak_mb)
 
 
 def _some(pods: Path, folder: Path, number: int) -> Path:

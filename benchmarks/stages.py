@@ -7,9 +7,10 @@ look at the clock, and a stage within another counts for itself only.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import redirect_stdout
 from importlib import import_module
 from time import process_time
 from typing import Any
@@ -81,12 +82,13 @@ def main(folder: str) -> None:
             setattr(where, function, clock.timed(stage, getattr(where, function)))
     clock.turn()
     clock.seconds["other"] = 0.0  # what was imported here
-    with open("/dev/null", "w", encoding="utf-8") as nowhere:
-        printed, sys.stdout = sys.stdout, nowhere
-        sys.argv = ["podplan", "check", folder]
-        with suppress(SystemExit):
+    sys.argv = ["podplan", "check", folder]
+    with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        try:
             check()
-        sys.stdout = printed
+        except SystemExit as end:
+            if end.code not in (None, 0, 1):
+                raise
     clock.turn()
     print(json.dumps(clock.seconds))
 

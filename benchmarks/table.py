@@ -15,6 +15,7 @@ class Row(NamedTuple):
     target: str = ""
     most: float | None = None
     least: float | None = None
+    peak_mb: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -27,24 +28,38 @@ class Row(NamedTuple):
 
 
 class Section(NamedTuple):
-    """Rows that belong together, and a sentence about them."""
+    """Rows that belong together and a sentence about them, or why there are none."""
 
     title: str
     rows: Sequence[Row]
     note: str = ""
+    failure: str = ""
+
+    def unjudged(self) -> Section:
+        """The same figures without a word on whether they will do."""
+        return self._replace(rows=[row._replace(most=None, least=None) for row in self.rows])
 
 
-HEAD = ("what", "measured", "target", "")
+HEAD = ("what", "measured", "peak memory", "target", "")
+
+
+def targets(sections: Iterable[Section]) -> Section:
+    """Every row that has a target, together."""
+    rows = [row for section in sections for row in section.rows if row.verdict]
+    met = sum(row.verdict == "met" for row in rows)
+    return Section("Targets", rows, f"{met} of {len(rows)} are met.")
 
 
 def printed(section: Section) -> str:
     """The table for a terminal."""
     rows = [cells(row) for row in section.rows]
-    widths = [max(len(row[n]) for row in rows) for n in range(3)]
+    widths = [max((len(row[n]) for row in rows), default=0) for n in range(4)]
     lines = [section.title]
-    for what, measured, target, verdict in rows:
-        line = f"  {what:<{widths[0]}}  {measured:>{widths[1]}}  {target:<{widths[2]}}  {verdict}"
-        lines.append(line.rstrip())
+    for what, measured, peak, target, verdict in rows:
+        line = f"  {what:<{widths[0]}}  {measured:>{widths[1]}}  {peak:>{widths[2]}}  {target:<{widths[3]}}"
+        lines.append(f"{line}  {verdict}".rstrip())
+    if section.failure:
+        lines.append(f"  FAILED: {section.failure}")
     return "\n".join(lines)
 
 
@@ -52,11 +67,16 @@ def markdown(sections: Iterable[Section]) -> str:
     """The tables for a page."""
     parts = []
     for section in sections:
-        lines = [f"### {section.title}", "", f"| {' | '.join(HEAD)} |", "|---|--:|---|---|"]
-        lines += [f"| {' | '.join(cells(row))} |" for row in section.rows]
+        lines = [f"### {section.title}", ""]
+        if section.failure:
+            lines += [f"Not measured: {section.failure}"]
+        else:
+            lines += [f"| {' | '.join(HEAD)} |", "|---|--:|--:|---|---|"]
+            lines += [f"| {' | '.join(cells(row))} |" for row in section.rows]
         parts.append("\n".join([*lines, *(["", section.note] if section.note else [])]))
     return "\n\n".join(parts)
 
 
-def cells(row: Row) -> tuple[str, str, str, str]:
-    return row.what, row.measure, row.target, row.verdict
+def cells(row: Row) -> tuple[str, str, str, str, str]:
+    peak = "" if row.peak_mb is None else f"{row.peak_mb:,.0f} MB"
+    return row.what, row.measure, peak, row.target, row.verdict

@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks import inputs, page
 from benchmarks.measuring import Failed, measure, once, summed_up
+from benchmarks.plan import SECTIONS, run
+from benchmarks.scale import SMOKE
 from benchmarks.stages import BORDERS
 from benchmarks.table import Row, Section, markdown, printed
 from tests.command import podplan
@@ -28,9 +30,9 @@ def test_what_is_measured_is_a_repository_with_nothing_wrong(tmp_path: Path) -> 
         "check", inputs.profiles(tmp_path / "profiles", 8), inputs.sweep(tmp_path / "sweep", 2, 2)
     )
     alone = podplan("check", inputs.profiles(tmp_path / "alone", 8, with_base=False))
-    for run in (crs, profiles, alone):
-        assert run.code == 0, run.out
-        assert "no findings" in run.out
+    for done in (crs, profiles, alone):
+        assert done.code == 0, done.out
+        assert "no findings" in done.out
     assert "8 objects" in crs.out
     assert "20 objects" in profiles.out
 
@@ -55,8 +57,26 @@ def test_the_cost_of_a_command_is_the_median_and_the_largest_peak() -> None:
 
 
 def test_a_command_that_fails_is_no_figure() -> None:
-    with pytest.raises(Failed, match="exit code 3"):
-        once((sys.executable, "-c", "raise SystemExit(3)"))
+    with pytest.raises(Failed, match=r"exit code 3 of .*: too many$"):
+        once((sys.executable, "-c", "import sys; sys.stderr.write('odd\\ntoo many\\n'); sys.exit(3)"))
+
+
+def test_a_section_that_fails_says_so_and_the_others_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(folder: Path, _: object) -> Section:
+        raise Failed(f"no room in {folder.name}")
+
+    def works(_: Path, __: object) -> Section:
+        return Section("Works", [Row("a", 1.0, "1 ×", "≤ 1 ×", most=1.0)])
+
+    monkeypatch.setitem(SECTIONS, "cold", fails)
+    monkeypatch.setitem(SECTIONS, "cache", works)
+    failed, worked = run(tmp_path, SMOKE, ["cold", "cache"])
+    assert failed.failure == "no room in cold"
+    assert "FAILED: no room in cold" in printed(failed)
+    assert "Not measured: no room in cold" in markdown([failed])
+    assert printed(worked) == "Works\n  a  1 ×    ≤ 1 ×"
 
 
 @pytest.mark.parametrize(
@@ -74,16 +94,17 @@ def test_a_target_is_met_or_not(row: Row, verdict: str) -> None:
 
 
 def test_the_table_says_what_is_not_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Row("one file", 9.5, "9.5 ×", "≤ 9 ×", most=9)
+    row = Row("one file", 9.5, "9.5 ×", "≤ 9 ×", most=9, peak_mb=20.4)
     section = Section("Cold", [row], "A note.")
-    assert "one file  9.5 ×  ≤ 9 ×  not met" in printed(section)
-    assert "| one file | 9.5 × | ≤ 9 × | not met |" in markdown([section])
+    assert "one file  9.5 ×  20 MB  ≤ 9 ×  not met" in printed(section)
+    assert "| one file | 9.5 × | 20 MB | ≤ 9 × | not met |" in markdown([section])
     monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
     (tmp_path / "page.md").write_text(
         "Before\n<!-- figures -->\nstale\n<!-- end -->\nAfter\n", encoding="utf-8"
     )
     page.write(["a machine", "a system"], [section])
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
-    assert text.startswith("Before\n<!-- figures -->\nMeasured on: a machine; a system.\n\n### Cold\n")
+    assert text.startswith("Before\n<!-- figures -->\nMeasured on: a machine; a system.\n\n### Targets\n")
+    assert "0 of 1 are met.\n\n### Cold\n" in text
     assert text.endswith("A note.\n<!-- end -->\nAfter\n")
     assert "stale" not in text

@@ -1,0 +1,46 @@
+"""CPU time and peak memory by the number of files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks import inputs
+from benchmarks.measuring import Cost, check, measure
+from benchmarks.scale import Scale
+from benchmarks.table import Row, Section
+
+
+def section(folder: Path, scale: Scale) -> Section:
+    rows: list[Row] = []
+    for name, make in (("CRs", inputs.crs), ("profiles", inputs.profiles)):
+        costs: dict[int, Cost] = {}
+        for number in scale.numbers:
+            what = f"{number:,} {name}"
+            measured = measure(
+                {what: check(make(folder / f"{name}-{number}", number))}, _turns(number, scale)
+            )
+            costs[number] = measured[what]
+            value = measured[what].cpu / measured["pass"].cpu
+            said = f"{value:,.0f} × `python -c pass`"
+            rows.append(
+                Row(f"`check` of {counted(number, name)}", value, said, peak_mb=costs[number].peak_mb)
+            )
+        rows.append(_flat(name, costs, scale))
+    note = "One object in a file: CRs of 8 replicas, and profiles that share a base and an inventory."
+    return Section("Many files", rows, note)
+
+
+def counted(number: int, name: str) -> str:
+    return f"{number:,} {name if number > 1 else name.removesuffix('s')}"
+
+
+def _turns(number: int, scale: Scale) -> int:
+    return scale.turns(7 if number <= 100 else 3 if number <= 1000 else 1)
+
+
+def _flat(name: str, costs: dict[int, Cost], scale: Scale) -> Row:
+    """Ten times the files in the same memory."""
+    most, many = max(costs), scale.many
+    value = costs[most].peak_mb / costs[many].peak_mb
+    what = f"peak memory, {most:,} {name} against {many:,}"
+    return Row(what, value, f"{value:.2f} ×", "≤ 1.2 ×", 1.2, peak_mb=costs[most].peak_mb)

@@ -1,0 +1,53 @@
+"""Other checkers on Pods, and podplan on the jobs that they are from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks import inputs
+from benchmarks.measuring import answer, check, measure
+from benchmarks.peers import POD_FILES, SAID, Peer, peers
+from benchmarks.scale import Scale
+from benchmarks.table import Row, Section
+
+REPLICAS = 8
+
+
+def section(folder: Path, scale: Scale) -> Section:
+    number = scale.many
+    crs = inputs.crs(folder / "crs", number, REPLICAS)
+    pods = folder / "pods"
+    answer("benchmarks.pods", str(crs), str(pods), str(scale.size(POD_FILES)))
+    costs = measure({"1 job": check(crs / "job-00000.yaml"), f"{number} jobs": check(crs)}, scale.turns(3))
+    unit, one, all_ = (cost.cpu for cost in costs.values())
+    each = (all_ - one) / unit / max(number - 1, 1) / REPLICAS
+    peak = costs[f"{number} jobs"].peak_mb
+    found = {peer.name: peer for peer in peers(pods, folder / "peers", scale)}
+    rows = [
+        _against(number, all_ / unit, peak, found),
+        Row(f"podplan, of jobs with {REPLICAS} replicas", each, f"{each:.4f} × a Pod", peak_mb=peak),
+        *map(_peer, found.values()),
+    ]
+    elsewhere = ", ".join(peer.name for peer in found.values() if peer.start is None)
+    note = "A Pod costs what it adds to a run, in units of `python -c pass`."
+    if elsewhere:
+        note += (
+            f" {elsewhere}: not installed here; 0.27 ms and 0.19 ms a Pod where `python -c pass` took 10 ms."
+        )
+    return Section("Beside other checkers", rows, note)
+
+
+def _against(jobs: int, ours: float, peak: float, found: Mapping[str, Peer]) -> Row:
+    """The whole run against what the two checkers in Go need for the Pods of all jobs, with their starts."""
+    number = jobs * REPLICAS
+    rivals = [found[name] for name in SAID if name in found]
+    theirs = sum((peer.start or 0) + peer.per_pod * number for peer in rivals)
+    what = f"`check` of {jobs:,} CRs of {REPLICAS} replicas"
+    target = f"≤ {theirs:,.0f} × (kubeconform + kube-linter on the {number:,} Pods)"
+    return Row(what, ours, f"{ours:,.0f} × `python -c pass`", target, theirs, peak_mb=peak)
+
+
+def _peer(peer: Peer) -> Row:
+    start = f", {peer.start:.1f} × to start" if peer.start is not None else " (measured elsewhere)"
+    return Row(peer.name, peer.per_pod, f"{peer.per_pod:.4f} × a Pod{start}", peak_mb=peer.peak_mb)
