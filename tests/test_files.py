@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from podplan.reading.files import (
     expand,
     from_root,
     mentions,
+    read_found,
     read_inside,
     root_of,
 )
@@ -96,6 +98,33 @@ def test_a_file_that_is_too_large(repository: Path) -> None:
         stream.truncate(MAX_FILE_BYTES + 1)
     with pytest.raises(BoundExceeded, match=r"big.yaml has 8,388,609 bytes"):
         read_inside(str(repository), str(big))
+
+
+def test_a_file_that_was_found_is_read_as_any_other(repository: Path, tmp_path: Path) -> None:
+    """The short way gives what the long one gives, and refuses what it refuses."""
+    (tmp_path / "outside.yaml").write_text("a: 1\n")
+    jobs = repository / "jobs"
+    (jobs / "in.yaml").symlink_to("b.yaml")
+    (jobs / "out.yaml").symlink_to(tmp_path / "outside.yaml")
+    (jobs / "nowhere.yaml").symlink_to("nothing")
+    (jobs / "empty.yaml").touch()
+    (jobs / "folder.yaml").mkdir()
+    os.mkfifo(jobs / "pipe.yaml")
+    with open(jobs / "large.yaml", "wb") as file:
+        file.truncate(MAX_FILE_BYTES + 1)
+
+    def answer(read: Callable[[str, str], bytes], name: str) -> bytes | tuple[type[Exception], str]:
+        try:
+            return read(str(repository), str(jobs / name))
+        except (OSError, OutsideRoot, BoundExceeded) as error:
+            return type(error), str(getattr(error, "strerror", error))
+
+    names = [path.name for path in jobs.iterdir()] + ["gone.yaml"]
+    answers = {name: answer(read_found, name) for name in names}
+    assert answers == {name: answer(read_inside, name) for name in names}
+    assert answers["b.yaml"] == answers["in.yaml"] == b"a: 1\n"
+    assert answers["empty.yaml"] == b""
+    assert sum(isinstance(given, tuple) for given in answers.values()) == 7
 
 
 def test_references_are_relative_to_the_file() -> None:

@@ -10,7 +10,16 @@ from podplan.findings import Problem, Severity
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.provenance import Doc
 from podplan.reading.documents import OURS, items
-from podplan.reading.files import OutsideRoot, beside, expand, in_user_terms, mentions, read_inside, root_of
+from podplan.reading.files import (
+    OutsideRoot,
+    beside,
+    expand,
+    in_user_terms,
+    mentions,
+    read_found,
+    read_inside,
+    root_of,
+)
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source, read
@@ -150,7 +159,8 @@ def _inventories(root: str, shown: str, exclude: Sequence[str], instead: Mapping
     """
     for path in expand([shown if os.path.realpath(shown) == root else root], exclude, nested=False):
         try:
-            content = _content(root, path, instead)
+            text = instead.get(path)
+            content = read_found(root, path) if text is None else text.encode()
             if b"ClusterInventory" in content and any(
                 item.what == "inventory" for item in items(read(content, path))
             ):

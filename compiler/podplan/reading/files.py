@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 
 from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded, beyond
@@ -19,6 +19,8 @@ from podplan.typing import BinaryIO
 SUFFIXES = (".yaml", ".yml")
 GOLDEN = ".golden"  # before the suffix of a file that holds what the file without it renders to
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+# O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class NoSuchPath(Exception):
@@ -153,6 +155,27 @@ def read_inside(root: str, path: str) -> bytes:
     return content
 
 
+def read_found(root: str, path: str) -> bytes:
+    """The same for a file that ``expand`` found below ``root``: nothing but a link can lead out of there.
+
+    A fifth of the work, which counts where a whole repository is searched.
+    """
+    if os.path.islink(path):
+        return read_inside(root, path)
+    with suppress(OSError):
+        descriptor = os.open(path, _READ)
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES:
+                content = os.read(descriptor, status.st_size + 1)
+                if len(content) == status.st_size:
+                    note_file(root, path, content)
+                    return content
+        finally:
+            os.close(descriptor)
+    return read_inside(root, path)
+
+
 def _content(root: str, path: str) -> bytes:
     with _opened(root, path) as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -187,8 +210,7 @@ def _opened(root: str, path: str) -> Iterator[BinaryIO]:
     top = os.path.realpath(root)
     if os.path.commonpath((real, top)) != top:
         raise OutsideRoot(path, "leads out of the repository")
-    # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
-    descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    descriptor = os.open(real, _READ)
     with open(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OutsideRoot(path, "not a regular file")
