@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from podplan.config.plain import plain
 from podplan.findings import Path
 from podplan.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
 from podplan.reading.files import OutsideRoot, in_user_terms, read_inside, root_of
@@ -107,30 +108,28 @@ def _read(path: str, root: str, shown: str) -> File | None:
 
 
 def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File | None:
-    import tomllib
-
-    from podplan.config.lines import lines_of
-
     if any(line.count(b".") > MAX_DOTS for line in content.split(b"\n")):
         raise RequestError(f"{shown}: a line has more than {MAX_DOTS} dots")
     try:
         if len(content) > MAX_BYTES:
             raise RequestError(f"{shown}: has {len(content):,} bytes, and at most {MAX_BYTES:,} are read")
         text = content.decode().replace("\r\n", "\n")
-        data: Any = tomllib.loads(text)
+        data: Any
+        data, lines = plain(text) or _read_by_tomllib(text)
     except (ValueError, RecursionError) as error:
+        from tomllib import TOMLDecodeError
+
         if is_pyproject and b"tool.podplan" not in content:
             return None
         if isinstance(error, RecursionError):
             reason = "nested too deeply"
-        elif isinstance(error, UnicodeDecodeError | tomllib.TOMLDecodeError):
+        elif isinstance(error, UnicodeDecodeError | TOMLDecodeError):
             reason = str(error)
         else:  # of int(), which takes time by the square of the digits
             reason = "a number has thousands of digits"
         raise RequestError(f"{shown}: {reason}") from None
     if _is_deeper(data, MAX_DEPTH):
         raise RequestError(f"{shown}: nested too deeply")
-    lines = lines_of(text)
     if is_pyproject:
         tool = data.get("tool")
         data = tool.get("podplan") if isinstance(tool, dict) else None
@@ -140,6 +139,14 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
     file = File(path, shown, _with_dates_as_text(data), lines)
     _demand_form(file)
     return file
+
+
+def _read_by_tomllib(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
+    import tomllib
+
+    from podplan.config.lines import lines_of
+
+    return tomllib.loads(text), lines_of(text)
 
 
 def _demand_form(file: File) -> None:
