@@ -227,7 +227,7 @@ Why = Cursor | Fact | Flag
 
 def at(why: Why | tuple[Why, ...], value: Any, over: tuple[Cursor, ...] = ()) -> Marked:
     """``value`` stands because of ``why``; ``over`` are the places whose values it replaces."""
-    return Marked(value, _origin("because", (why,) if isinstance(why, Cursor | Fact | Flag) else why, over))
+    return Marked(value, _origin("because", why if why.__class__ is tuple else (why,), over))
 
 
 def computed(
@@ -264,11 +264,12 @@ def _origin(how: str, whys: tuple[Any, ...], over: tuple[Cursor, ...]) -> Origin
     fact: Fact | None = None
     flag: Flag | None = None
     for why in whys:
-        if isinstance(why, Cursor):
-            places.append(why.place)
-        elif isinstance(why, Fact):
+        kind = why.__class__
+        if kind is Cursor:
+            places.append(Place(why.doc, why.path))
+        elif kind is Fact:
             fact = fact or why
-        elif isinstance(why, Flag):
+        elif kind is Flag:
             flag = flag or why
     return Origin(how, tuple(places), fact, flag, tuple(c.place for c in over if c.exists) if over else ())
 
@@ -292,21 +293,24 @@ def split(tree: Any, name: str, index: int = 0) -> Doc:
 def _plain(node: Any, path: Path, covered: bool, doc: Doc, index: int) -> Any:
     """The plain data of a part of a marked tree, whose origins and variations are noted in ``doc``."""
     kind = node.__class__
-    if kind is Cursor:
-        doc.origins[path] = Origin("copied", (node.place,))
+    if kind is str:  # most parts are, or places
+        if covered:
+            return node
+    elif kind is Cursor:
+        doc.origins[path] = Origin("copied", (Place(node.doc, node.path),))
         return node.value
-    if kind is Marked:
+    elif kind is Marked:
         doc.origins[path] = node.origin
         return node.value if node.origin.how == "copied" else _plain(node.value, path, True, doc, index)
     if not covered:
         raise TypeError(f"{doc.name}: nothing says where the value at {path} comes from")
-    if isinstance(node, dict):
+    if kind is dict:
         return {
             key: _plain(value, (*path, key), True, doc, index)
             for key, value in node.items()
             if value.__class__ is not Cursor or value.value is not None
         }
-    if isinstance(node, list):
+    if kind is list:
         kept = (entry for entry in node if entry.__class__ is not Cursor or entry.value is not None)
         return [_plain(entry, (*path, i), True, doc, index) for i, entry in enumerate(kept)]
     if kind is Indexed:
