@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from podplan import facts
 from podplan.kinds._job import Job, name_of
 from podplan.kinds._patterns import INDEX, Known, filled, naming
@@ -16,7 +18,7 @@ def metadata(
     name: Indexed | str,
     *,
     kind: str,
-    labels: Tree,
+    labels: Mapping[str, Any],
     type_: str = "",
     why: tuple[Why, ...] | None = None,
     template: Cursor | None = None,
@@ -27,16 +29,16 @@ def metadata(
     that belongs to a replica.
     """
     known = naming(job, type_, name, INDEX if isinstance(name, Indexed) else None)
-    labels = _with_more(job, facts.LABELS[kind], labels, known)
+    own = _with_more(job, facts.LABELS[kind], labels, known)
     more = _with_more(job, facts.ANNOTATIONS[kind], {}, known) if kind in facts.ANNOTATIONS else {}
     tree: Tree = {
         "name": at(why or job.base_why, name),
         "namespace": job.cr.get("metadata", "namespace"),
-        "labels": labels,
+        "labels": own,
         "annotations": more or None,
     }
     if template is not None:
-        tree["labels"] = _with_those_of_template(job, template.get("labels"), labels)
+        tree["labels"] = _with_those_of_template(job, template.get("labels"), own)
         tree["annotations"] = template.get("annotations")
         if more:
             written = tree["annotations"]
@@ -48,7 +50,7 @@ def metadata(
     return tree
 
 
-def _with_more(job: Job, fact: Fact, told: Tree, known: Known) -> Tree:
+def _with_more(job: Job, fact: Fact, told: Mapping[str, Any], known: Known) -> Tree:
     """Labels or annotations with those that a setting adds, changes, or (as false) leaves out."""
     fact = job.options.fact(fact)
     tree = dict(told)
@@ -111,13 +113,3 @@ def _places(loser: Any) -> tuple[Place, ...]:
     if isinstance(loser, Cursor):
         return (loser.place,) if loser.exists else ()
     return loser.origin.overrides if isinstance(loser, Marked) else ()
-
-
-def job_labels(job: Job) -> Tree:
-    """The labels that tell whose a child is."""
-    return {
-        "tensorstack.dev/owner-name": at((facts.OWNER_NAME, *job.name_why), job.name),
-        "tensorstack.dev/owner-kind": at((facts.OWNER_KIND, job.cr["kind"]), job.kind),
-        "tensorstack.dev/component": at((facts.COMPONENT, job.cr["kind"]), job.kind.lower()),
-        "tensorstack.dev/component-type": at((facts.COMPONENT, job.cr["kind"]), "user"),
-    }

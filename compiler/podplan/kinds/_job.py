@@ -17,10 +17,12 @@ class Job(NamedTuple):
 
     ``base`` is what the names of children begin with; ``name_why`` and ``base_why`` are where the names come
     from, the place to edit first. ``debug`` and ``resume`` are the parts of the run mode by replica type.
+    ``words`` are those that names are made of, and ``labels`` tell whose a child is.
     """
 
     cr: Cursor
     spec: Cursor
+    kind: str
     name: str
     name_why: tuple[Why, ...]
     base: str
@@ -29,10 +31,8 @@ class Job(NamedTuple):
     options: Options
     debug: Mapping[str, Cursor]
     resume: Mapping[str, Cursor]
-
-    @property
-    def kind(self) -> str:
-        return str(self.cr.value["kind"])
+    words: Mapping[str, str]
+    labels: Mapping[str, Marked]
 
 
 class Role(NamedTuple):
@@ -50,7 +50,8 @@ def job(cr: Cursor, options: Options) -> Job:
     name, name_why = _name(cr.get("metadata"))
     written = cr.get("metadata", "uid")
     uid = at(UID_FLAG, options.uid) if options.uid and not written.value else written
-    options = options._replace(kind=str(cr.value["kind"]))
+    kind = str(cr.value["kind"])
+    options = options._replace(kind=kind)
     base, fact = name, facts.BASE_SHORT
     if uid.value:
         fact = options.fact(facts.BASE_SUFFIX)
@@ -58,7 +59,21 @@ def job(cr: Cursor, options: Options) -> Job:
     spec = cr.get("spec")
     debug = by("type", spec.get("runMode", "debug", "replicaSpecs"))
     resume = by("type", spec.get("runMode", "pause", "resumeSpecs"))
-    return Job(cr, spec, name, name_why, base, (*name_why, fact), uid, options, debug, resume)
+    words = {
+        "base": base,
+        "job": name,
+        "kind": kind,
+        "component": kind.lower(),
+        "namespace": cr.get("metadata", "namespace").otherwise("default"),
+    }
+    labels = {
+        "tensorstack.dev/owner-name": at((facts.OWNER_NAME, *name_why), name),
+        "tensorstack.dev/owner-kind": at((facts.OWNER_KIND, cr["kind"]), kind),
+        "tensorstack.dev/component": at((facts.COMPONENT, cr["kind"]), kind.lower()),
+        "tensorstack.dev/component-type": at((facts.COMPONENT, cr["kind"]), "user"),
+    }
+    base_why = (*name_why, fact)
+    return Job(cr, spec, kind, name, name_why, base, base_why, uid, options, debug, resume, words, labels)
 
 
 def by(key: str, listed: Cursor) -> dict[str, Cursor]:

@@ -46,14 +46,7 @@ def each_filled(patterns: Iterable[str], known: Known) -> list[str | Indexed]:
 
 def naming(job: Job, type_: str = "", name: str | Indexed | None = None, index: Any = None) -> dict[str, Any]:
     """The words for the names of a job and, where they are given, of a replica."""
-    known: dict[str, Any] = {
-        "base": job.base,
-        "job": job.name,
-        "kind": job.kind,
-        "component": job.kind.lower(),
-        "namespace": job.cr.get("metadata", "namespace").otherwise("default"),
-    }
-    return known | {"type": type_ or None, "index": index, "name": name}
+    return {**job.words, "type": type_ or None, "index": index, "name": name}
 
 
 def _joined(parts: list[str | int]) -> str | Indexed:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from podplan import facts
 from podplan.groups import CONFIGURED, Group, group
-from podplan.kinds._children import Tree, job_labels, metadata, replacing
+from podplan.kinds._children import Tree, metadata, replacing
 from podplan.kinds._job import Job, Launch, Role
 from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._patterns import INDEX, filled, naming
@@ -85,7 +85,7 @@ def why_named(job: Job, *named: Fact) -> tuple[Why, ...]:
 def replica_labels(job: Job, role: Role, fact: Fact = facts.REPLICA_LABELS) -> Tree:
     """The labels of a replica of the kinds that number their replicas by label."""
     return {
-        **job_labels(job),
+        **job.labels,
         "replica-type": at((fact, role.where), role.type),
         "replica-index": at((fact, role.where), Indexed((REPLICA_INDEX,))),
         **scheduler_labels(job, role.type),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan import facts
 from podplan.groups import Group, group
-from podplan.kinds._children import job_labels, metadata
+from podplan.kinds._children import metadata
 from podplan.kinds._job import Job, Role, paused
 from podplan.kinds._patterns import filled, naming
 from podplan.provenance import Cursor, Fact, Why, at, default
@@ -57,7 +57,7 @@ def pod_groups(job: Job, min_member: int, counted: tuple[Why, ...]) -> list[Grou
                 _name(job),
                 kind="PodGroup",
                 why=(*job.name_why, job.options.told(facts.POD_GROUP, facts.POD_GROUP_NAME)),
-                labels=job_labels(job),
+                labels=job.labels,
             ),
             "spec": {
                 "minMember": at(counted, min_member),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan import facts
 from podplan.groups import Group, group
-from podplan.kinds._children import Tree, job_labels, metadata, selector
+from podplan.kinds._children import Tree, metadata, selector
 from podplan.kinds._job import Job, Role
 from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import replica_name, why_named
@@ -89,7 +89,7 @@ def _service(
                 name,
                 kind="Service",
                 type_=type_,
-                labels=job_labels(job),
+                labels=job.labels,
                 why=why_named(job, named_by),
             ),
             "spec": {**_address(job), "selector": selector(job, by, type_, name), "ports": ports},

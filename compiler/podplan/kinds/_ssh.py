@@ -6,7 +6,7 @@ from base64 import b64encode
 
 from podplan import facts
 from podplan.groups import Group, group
-from podplan.kinds._children import Tree, job_labels, metadata
+from podplan.kinds._children import Tree, metadata
 from podplan.kinds._job import Job, Role
 from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import why_named
@@ -30,7 +30,7 @@ def secret(job: Job) -> Group:
                 job,
                 _named(job, facts.SSH_SECRET),
                 kind="Secret",
-                labels=job_labels(job),
+                labels=job.labels,
                 why=why_named(job, facts.SSH_SECRET),
             ),
             "type": "kubernetes.io/ssh-auth",
@@ -55,7 +55,7 @@ def config_map(job: Job, files: Tree) -> Group:
                 job,
                 _named(job, facts.JOB_FILES),
                 kind="ConfigMap",
-                labels=job_labels(job),
+                labels=job.labels,
                 why=why_named(job, facts.JOB_FILES),
             ),
             "data": files,

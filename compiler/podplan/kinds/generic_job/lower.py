@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan import facts
 from podplan.groups import Group, Options
-from podplan.kinds._children import Tree, job_labels
+from podplan.kinds._children import Tree
 from podplan.kinds._job import Job, Role, job, launch, paused, replica_roles
 from podplan.kinds._pods import REPLICA_INDEX, each_container, launched, pod_spec, pods
 from podplan.kinds._scheduling import members, pod_groups, scheduler_labels
@@ -41,7 +41,7 @@ def _pods(generic: Job, role: Role, known: Variables) -> list[Group]:
         lambda container: substituted(known, role, dict(container.fields())),
     )
     labels: Tree = {
-        **job_labels(generic),
+        **generic.labels,
         "genericjob": at((facts.GENERIC_LABELS, *generic.name_why), generic.name),
         "genericjob-replica": at((facts.GENERIC_LABELS, role.where), _replica_label(generic, role)),
         **scheduler_labels(generic),

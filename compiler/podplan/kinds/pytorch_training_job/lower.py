@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan import facts
 from podplan.groups import CONFIGURED, Group, Options, group
-from podplan.kinds._children import Tree, job_labels, metadata
+from podplan.kinds._children import Tree, metadata
 from podplan.kinds._job import Job, Role, configured, job, launch, paused, replica_roles
 from podplan.kinds._pods import (
     each_container,
@@ -104,7 +104,7 @@ def _tensorboard(training: Job) -> list[Group]:
         {
             "apiVersion": "tensorstack.dev/v1beta1",
             "kind": "TensorBoard",
-            "metadata": metadata(training, training.base, kind="TensorBoard", labels=job_labels(training)),
+            "metadata": metadata(training, training.base, kind="TensorBoard", labels=training.labels),
             "spec": spec,
         },
     )
