@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -10,14 +12,27 @@ from hypothesis import settings
 
 from tests.command import JOB
 
-settings.register_profile("same", derandomize=True, deadline=None)
-settings.load_profile("same")
+settings.register_profile("all", derandomize=True, deadline=None, max_examples=100)
+settings.register_profile("third", settings.get_profile("all"), max_examples=33)
 
 os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; tests/test_cache.py has a cache
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--thorough", action="store_true", help="faults at every step, and many rounds of each")
+    what = "what is marked long, all examples of each property, and faults at every step"
+    parser.addoption("--thorough", action="store_true", help=what)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: takes long, and is left to --thorough")
+    settings.load_profile("all" if config.getoption("--thorough") else "third")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--thorough"):
+        long = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=long)
+        items[:] = [item for item in items if item not in long]
 
 
 @pytest.fixture
@@ -25,3 +40,10 @@ def folder(tmp_path: Path) -> Path:
     """A folder with one job that is as it should be."""
     (tmp_path / "job.yaml").write_text(JOB)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An empty folder to be in: texts under relative names have no inventory then, and none is looked for."""
+    with chdir(tmp_path_factory.mktemp("elsewhere")):
+        yield

@@ -22,6 +22,9 @@ from podplan.reading import Reader
 from podplan.requests import RequestError
 from podplan.source import read
 from tests.command import Run, podplan
+from tests.effort import examples
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 HEAD = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -80,7 +83,7 @@ def test_what_is_known_is_left_out() -> None:
     assert {found.reason for found in result.with_suppressed} == {"baseline"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, JOB.count("\n")), st.sampled_from(["", "# words", "  # podplan"]))))
 def test_it_survives_inserted_lines(inserted: Sequence[tuple[int, str]]) -> None:
     lines = JOB.splitlines()

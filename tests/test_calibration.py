@@ -25,6 +25,7 @@ from podplan.groups import Options
 from podplan.kinds import lower_cr
 from podplan.schema import check_cr
 from podplan.source import read
+from tests.effort import examples
 from tests.golden import FIXTURES, Case, Said, cases, copy, podplan
 from tests.lowering import Object, document, written_out
 from tests.served import dump, served
@@ -139,7 +140,7 @@ def test_a_prediction_that_is_served_by_a_cluster_is_equal(
         assert (said.code, said.out.partition(":")[0], said.err) == (CLEAN, "equal", "")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(crs(), st.booleans())
 def test_what_is_lowered_and_served_is_equal(cr: Object, has_uid: bool) -> None:
     assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)
@@ -158,7 +159,7 @@ def test_every_setting_is_found_in_what_it_makes(change: Change) -> None:
     assert set(found.by) == set(range(len(before.differences)))
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.sampled_from(CHANGES), min_size=2, max_size=4, unique_by=lambda change: change.id), st.data()
 )

@@ -21,6 +21,7 @@ from podplan.lint.checks._remote_arguments import (
 )
 from podplan.lint.checks._remote_shell import Arrival, arrival
 from podplan.lint.checks._secrets import is_secret
+from tests.effort import examples
 
 # No sign here makes bash write a file or run another program.
 SAFE = st.text(alphabet="ab{},.1-=' \"\\[]:~^", min_size=1, max_size=12)
@@ -88,7 +89,7 @@ def test_each_regime_sends_what_bash_then_splits(version: str) -> None:
         assert bool(arrives(word, regime).fault) == (words is None), (word, sent)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(SAFE)
 def test_colossalai_sends_words_as_they_are(word: str) -> None:
     got = arrives(word, COLOSSALAI)

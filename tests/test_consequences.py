@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from podplan.check import check_sources
 from podplan.pipeline import Settings
 from podplan.reading import Reader
 from podplan.source import read
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 HEAD = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: {kind}\nmetadata: {{name: job}}\nspec:\n"
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from podplan.emit import emit, emit_document
 from podplan.limits import BoundExceeded
 from podplan.source import read
+from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "yaml"
 SCALARS: list[str] = [json.loads(line)[0] for line in (FIXTURES / "scalars.jsonl").open(encoding="utf-8")]
@@ -163,7 +164,7 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(DATA, min_size=1, max_size=3))
 def test_reading_gives_back_what_was_written(documents: list[Any]) -> None:
     assert back(emit(documents)) == documents

@@ -16,6 +16,7 @@ from podplan.formatting.compiling import demand_same
 from podplan.pipeline import Settings
 from podplan.source import read
 from tests.command import podplan
+from tests.effort import examples
 from tests.ugly import documents
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +40,7 @@ def data(text: str) -> str:
 
 
 @given(documents())
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 def test_data_and_comments_stay(text: str) -> None:
     new = form(text)
     assert data(new) == data(text)
@@ -49,7 +50,7 @@ def test_data_and_comments_stay(text: str) -> None:
 
 
 @given(documents(), st.sampled_from(("\r\n", "\n")), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_line_breaks_and_byte_order_mark_stay(text: str, line_break: str, marked: bool) -> None:
     wild = ("\ufeff" if marked else "") + text.replace("\n", line_break)
     new = form(wild)

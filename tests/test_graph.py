@@ -29,6 +29,7 @@ from podplan.kubernetes import DEFAULT_VERSION
 from podplan.limits import BoundExceeded
 from podplan.pruning import pruned
 from podplan.schema import check_cr
+from tests.effort import examples
 from tests.golden import FIXTURES, Case, cases, copy, podplan, produced
 from tests.lowering import Object, document, job, lower
 from tests.strategies import crs, odd_crs
@@ -230,7 +231,7 @@ def assert_grammar(text: str) -> None:
     assert text.count("subgraph ") == len(re.findall(r"^ *end$", text, re.MULTILINE))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.one_of(crs(), odd_crs()))
 def test_any_job_can_be_drawn(cr: Object) -> None:
     doc = document(cr)
@@ -306,7 +307,7 @@ def pictures(draw: st.DrawFn) -> Picture:
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(pictures(), min_size=1, max_size=2))
 def test_no_text_gets_out_of_its_place(made: list[Picture]) -> None:
     text = svg(made)

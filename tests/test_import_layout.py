@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from podplan.importing.layout import scalar, written
 from podplan.kinds._decompile import same
+from tests.effort import examples
 from tests.importing import document
 
 WORDS_OF_YAML = (
@@ -82,7 +83,7 @@ DATA = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.dictionaries(st.sampled_from(["spec", "a", "b"]), DATA, min_size=1))
 def test_data_reads_back_as_it_was_written(data: dict[str, Any]) -> None:
     assert same(document(written(data)).data, data)

@@ -12,6 +12,7 @@ from podplan.importing import as_written_by_people, import_cr
 from podplan.importing.repairing import repaired
 from podplan.kinds import KINDS
 from podplan.kinds._decompile import same
+from tests.effort import examples
 from tests.importing import compiled, cr_of
 
 NAMES = st.sampled_from(["a", "b", "worker", "launcher", "pytorch", "python", "dshm"])
@@ -201,7 +202,7 @@ SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(data=st.data())
 def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:
     cr = cr_of(kind, data.draw(SPECS[kind]))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from podplan.launchers import colossalai, deepspeed, mpirun, torchrun
 from podplan.launchers.find import Found, Invocation, find
 from podplan.launchers.words import Word
+from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 Env = dict[str, str]
@@ -346,7 +347,7 @@ ENTRIES = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(TEXTS, TEXTS, ENTRIES)
 def test_no_command_hurts(command: list[str], args: list[str], env: list[dict[str, str]]) -> None:
     for one in (command, ["bash", "-c", " ".join(command), *command]):
@@ -357,7 +358,7 @@ def test_no_command_hurts(command: list[str], args: list[str], env: list[dict[st
                 assert 0 <= option.word.start <= option.word.end <= len(written[str(key)][int(index)])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(ODD, ODD, ODD, ODD)
 def test_no_container_hurts(command: Any, args: Any, env: Any, env_from: Any) -> None:
     find({"command": command, "args": args, "env": env, "envFrom": env_from})

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from podplan.launchers.quoting import quote, resplit
 from podplan.launchers.shell import Script, script
 from podplan.launchers.words import MAX_ARGUMENT
+from tests.effort import examples
 
 BASH = shutil.which("bash")
 VARIABLES = {"HOME": "/root", "A": "one", "B": "two  words ", "E": "", "Q": '"it\'s"', "G": "a{b,c}"}
@@ -85,7 +86,7 @@ REFERENCES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(st.one_of(SAFE, REFERENCES), max_size=5).map("".join))
 def test_any_words_are_those_of_bash(line: str) -> None:
     if "\n" in line:
@@ -252,7 +253,7 @@ def test_sh_does_not_expand_braces() -> None:
 ANY = st.text(st.sampled_from("ab \n'\"\\$`{}()[]<>|&;#=~*,.-1") | st.characters(), max_size=80)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(st.one_of(ANY, st.sampled_from(
     ["if ", "then ", "fi", "case ", " in ", "esac", "for ", "do ", "done", "${", "$((", "<<E", "f()"]
 )), max_size=12).map("".join))  # fmt: skip

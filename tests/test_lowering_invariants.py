@@ -16,6 +16,7 @@ from podplan.kinds import lower_cr
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT
 from podplan.provenance import Doc, Path, split, trace
 from podplan.schema import check_cr
+from tests.effort import examples
 from tests.invariants import (
     base,
     check_gang,
@@ -38,7 +39,7 @@ from tests.lowering import (
 )
 from tests.strategies import MANY, crs, odd_crs
 
-checked = settings(max_examples=60, deadline=None, derandomize=True)
+checked = settings(max_examples=examples(60), deadline=None, derandomize=True)
 resumed = st.booleans()
 
 # Facts by which a value depends on how many replicas there are.
@@ -217,7 +218,7 @@ def test_a_uid_only_renames(cr: Object) -> None:
 
 
 # Most odd CRs are refused, and then there is nothing to lower.
-@settings(checked, max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(checked, max_examples=examples(60), suppress_health_check=[HealthCheck.filter_too_much])
 @given(odd_crs(), resumed)
 def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> None:
     assume(check_cr(cr, kubernetes.DEFAULT_VERSION).lowerable)

@@ -16,6 +16,7 @@ from podplan.cli.lsp import settings_for
 from podplan.lsp.framing import messages
 from podplan.lsp.params import INTERNAL
 from podplan.lsp.server import Server
+from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "lsp" / "project"
 FILES = ("jobs/bert.yaml", "bases/training.yaml", "jobs/count.yaml", "clusters/main.yaml")
@@ -64,7 +65,9 @@ def said(project: Path, name: str, text: str, line: int, character: int) -> list
     return list(messages(io.BytesIO(out.getvalue())))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
 def test_no_text_and_no_place_is_too_odd(project: Path, data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(FILES))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from podplan.launchers.colossalai import read as read_colossalai
 from podplan.launchers.words import Word
 from podplan.lint.checks._remote_arguments import DEEPSPEED, arrives, survives
+from tests.effort import examples
 from tests.lowering import API_VERSION, Object, objects
 from tests.oracles import INTERPRETER, REQUIRED, Asked, ask, emitted, files, lines, on_a_worker, replaced
 from tests.policies import findings
@@ -148,7 +149,7 @@ def found_in(value: str) -> set[str]:
     return {str(finding.rule) for finding in findings({"object": cr}, "SSH002")}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.text(st.characters(categories=("L", "N", "P", "S", "Zs"), exclude_characters="$"), max_size=12),

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from podplan.bundled import folder
 from podplan.findings import pointer
 from podplan.lint.pod_security import CONTROLS, applied, beyond_baseline, minor, violations
+from tests.effort import examples
 
 VERDICTS = Path(__file__).parent.parent / "fixtures" / "pod_security" / "verdicts.jsonl.gz"
 POLICIES = sorted(Path(folder("policies")).glob("SEC*.yaml"))
@@ -291,7 +292,7 @@ def places(value: Any, path: Steps = ()) -> Iterator[Steps]:
         yield from places(inner, (*path, key))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(st.data())
 def test_odd_shapes_never_raise(data: st.DataObject) -> None:
     odd: Any = copy.deepcopy(verdicts()[data.draw(st.integers(0, 899))]["object"])
@@ -331,7 +332,7 @@ def policy(file: Path) -> Object:
     return data
 
 
-def examples() -> Iterator[Any]:
+def objects() -> Iterator[Any]:
     for file in POLICIES:
         # A CR has its Pods only once it is lowered: tests/test_policies.py asks about those.
         for example in (one for one in policy(file)["examples"] if one["object"]["kind"] == "Pod"):
@@ -357,7 +358,7 @@ def test_a_policy_says_what_its_control_is(file: Path) -> None:
     assert {example["verdict"] for example in data["examples"]} == {"bad", "good", "near"}
 
 
-@pytest.mark.parametrize(("data", "example"), list(examples()))
+@pytest.mark.parametrize(("data", "example"), list(objects()))
 def test_examples(data: Object, example: Object) -> None:
     at = {}
     for control in CONTROLS:

@@ -1,6 +1,7 @@
 """The hooks of .pre-commit-hooks.yaml, installed and called by the real pre-commit and prek.
 
-They are installed from this checkout, without the network: from the wheels of what podplan needs.
+They are installed from this checkout, without the network: from the wheels of what podplan needs. What is
+marked long is run by `make thorough`.
 """
 
 from __future__ import annotations
@@ -175,6 +176,7 @@ def outcome(said: Said) -> dict[str, str]:
 CHECK, FMT, RENDER = "podplan check", "podplan fmt", "podplan render --check"
 
 
+@pytest.mark.long
 def test_the_page_goes_as_it_is_told(repository: Path, offline: Mapping[str, str]) -> None:
     for block in CONSOLES:
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
@@ -203,6 +205,7 @@ def hook(name: str, folder: Path, env: Mapping[str, str]) -> Said:
     return call("pre-commit", "run", name, cwd=folder, env=env)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("tool", "names"), [("pre-commit", ODD), ("prek", (*ODD, BYTES))])
 def test_try_repo(
     repository: Path, podplan: Path, offline: Mapping[str, str], tool: str, names: tuple[str, ...]
@@ -218,6 +221,7 @@ def test_try_repo(
     assert not (repository / "x").exists()
 
 
+@pytest.mark.long
 def test_a_broken_file_is_found_whatever_it_is_called(committed: Path, offline: Mapping[str, str]) -> None:
     for name in ODD:
         (committed / name).write_text(BAD_JOB)
@@ -229,6 +233,7 @@ def test_a_broken_file_is_found_whatever_it_is_called(committed: Path, offline: 
     assert not (committed / "x").exists()
 
 
+@pytest.mark.long
 def test_a_name_that_is_no_text_is_not_passed_over(committed: Path, offline: Mapping[str, str]) -> None:
     """pre-commit itself gives up on it, and the commit does not come to be; prek hands it on."""
     (committed / BYTES).write_text(BAD_JOB)
@@ -237,6 +242,7 @@ def test_a_name_that_is_no_text_is_not_passed_over(committed: Path, offline: Map
     assert outcome(done).get(CHECK, "Failed") == "Failed"
 
 
+@pytest.mark.long
 def test_a_broken_profile_is_not_committed(committed: Path, offline: Mapping[str, str]) -> None:
     (committed / "jobs" / "train.yaml").write_text(TRAIN.replace("replicas: 2", "replicas: two"))
     done = commit(committed, offline)
@@ -245,6 +251,7 @@ def test_a_broken_profile_is_not_committed(committed: Path, offline: Mapping[str
     assert git(committed, "status", "--porcelain") == "M  jobs/train.yaml\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("file", "before", "after", "said"),
     [
@@ -263,6 +270,7 @@ def test_what_a_profile_depends_on_has_it_checked(
     assert said in done.text
 
 
+@pytest.mark.long
 def test_fmt_writes_and_then_passes(committed: Path, offline: Mapping[str, str]) -> None:
     train = committed / "jobs" / "train.yaml"
     train.write_text(TRAIN.replace("{name: resnet}", "{name:   resnet}"))
@@ -274,6 +282,7 @@ def test_fmt_writes_and_then_passes(committed: Path, offline: Mapping[str, str])
     assert hook("podplan-fmt", committed, offline).code == 0
 
 
+@pytest.mark.long
 def test_what_is_rendered_has_to_be_committed_too(committed: Path, offline: Mapping[str, str]) -> None:
     (committed / "jobs" / "train.yaml").write_text(TRAIN.replace("replicas: 2", "replicas: 4"))
     done = hook("podplan-render-check", committed, offline)
@@ -294,6 +303,7 @@ def test_what_is_rendered_has_to_be_committed_too(committed: Path, offline: Mapp
     assert "rendered/prod/pytorchtrainingjob-bert.yaml: orphaned; jobs/other.yaml" in done.text
 
 
+@pytest.mark.long
 def test_a_commit_of_some_paths_is_judged_without_the_others(
     committed: Path, offline: Mapping[str, str]
 ) -> None:
@@ -307,6 +317,7 @@ def test_a_commit_of_some_paths_is_judged_without_the_others(
     assert commit(committed, offline).code == 0
 
 
+@pytest.mark.long
 def test_a_merge_of_what_fits_into_what_does_not(committed: Path, offline: Mapping[str, str]) -> None:
     """Both branches are right, git merges them without a conflict, and the new job has the old base."""
     git(committed, "switch", "--quiet", "--create=new")
@@ -326,6 +337,7 @@ def test_a_merge_of_what_fits_into_what_does_not(committed: Path, offline: Mappi
     assert commit(committed, offline).code == 0
 
 
+@pytest.mark.long
 def test_a_message_is_no_reason_to_run(committed: Path, offline: Mapping[str, str]) -> None:
     """Others' hooks look at the message of a commit; these look at files, once."""
     installed = call("pre-commit", "install", "--hook-type=commit-msg", cwd=committed, env=offline)
@@ -334,6 +346,7 @@ def test_a_message_is_no_reason_to_run(committed: Path, offline: Mapping[str, st
     assert commit(committed, offline).text.count(RENDER) == 1
 
 
+@pytest.mark.long
 def test_a_configuration_in_a_folder(committed: Path, offline: Mapping[str, str]) -> None:
     config = committed / ".pre-commit-config.yaml"
     (committed / "team").mkdir()
@@ -356,6 +369,7 @@ def test_a_configuration_in_a_folder(committed: Path, offline: Mapping[str, str]
     assert commit(committed, offline).code == 0
 
 
+@pytest.mark.long
 def test_what_is_not_ours_passes(committed: Path, offline: Mapping[str, str]) -> None:
     (committed / "chart.yaml").write_text("replicas: {{ .Values.replicas }}\n")
     (committed / "values.yml").write_text("a: 1\n")
@@ -363,6 +377,7 @@ def test_what_is_not_ours_passes(committed: Path, offline: Mapping[str, str]) ->
         assert outcome(hook(name, committed, offline)) == {title: "Passed"}
 
 
+@pytest.mark.long
 def test_a_branch_in_ci(committed: Path, offline: Mapping[str, str]) -> None:
     """What was committed past the hooks is found between two revisions."""
     [command] = re.findall(r"`(pre-commit run --from-ref [^`]*)`", PAGE)
@@ -372,6 +387,7 @@ def test_a_branch_in_ci(committed: Path, offline: Mapping[str, str]) -> None:
     assert (done.code, outcome(done)) == (1, {FMT: "Passed", CHECK: "Failed", RENDER: "Failed"})
 
 
+@pytest.mark.long
 def test_flags_of_the_page(committed: Path, offline: Mapping[str, str]) -> None:
     """A warning alone passes, and with the flags that the page shows it does not."""
     (committed / "warning.yaml").write_text(JOB.replace("busybox:1.36", "busybox:latest"))

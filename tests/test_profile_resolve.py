@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from podplan.limits import MAX_INSTANCES
 from podplan.profile.resolve import STEPS
 from podplan.provenance import trace
+from tests.effort import examples
 from tests.profiles import BASE, doc, faults, line, messages, one, paths, profile, run
 
 FULL = profile("""
@@ -229,7 +230,7 @@ flags = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(specs, specs, flags)
 def test_no_form_of_profile_raises_and_every_value_is_traced(
     spec: Any, base: Any, sets: dict[str, str]

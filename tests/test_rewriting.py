@@ -12,6 +12,7 @@ from podplan.formatting.extents import extents
 from podplan.formatting.rewriting import changed, field, rewritten, word
 from podplan.source import read
 from podplan.source.tree import Tree
+from tests.effort import examples
 from tests.ugly import documents
 
 Path = tuple[str | int, ...]
@@ -40,14 +41,14 @@ def root(text: str) -> Tree:
 
 
 @given(documents())
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_nothing_changed(text: str) -> None:
     tree = root(text)
     assert rewritten(text, tree, tree, 0, len(text)) == text
 
 
 @given(documents(), st.randoms(use_true_random=False))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_field_more(text: str, chance: Any) -> None:
     source, tree = read(text.encode(), ""), root(text)
     path = chance.choice(maps(tree))
@@ -61,7 +62,7 @@ def test_a_field_more(text: str, chance: Any) -> None:
 
 
 @given(documents(), st.randoms(use_true_random=False))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_field_less(text: str, chance: Any) -> None:
     source, tree = read(text.encode(), ""), root(text)
     name = chance.choice([leaf.key.value for leaf in tree.entries if leaf.key is not None])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from podplan.emit import emit
 from podplan.limits import BoundExceeded
 from podplan.source import Document, Path, Source, read
+from tests.effort import examples
 from tests.reading import faults
 from tests.test_source import BLOCK, MERGES, SPANS
 from tests.test_source_faults import FAULTS
@@ -67,13 +68,13 @@ def check_spans(source: Source, wanted: list[Any]) -> None:
                 assert parsed_again(document, path, on_key=True) == path[-1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(DATA, min_size=1, max_size=2))
 def test_the_text_at_each_span_is_the_value_in_block_style(documents: list[Any]) -> None:
     check_spans(read(emit(documents).encode(), "f"), documents)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(DATA, st.sampled_from([None, 2, 7]))
 def test_the_text_at_each_span_is_the_value_in_flow_style(value: Any, indent: int | None) -> None:
     """JSON is YAML in flow style, but for what YAML wants escaped and for keys beyond 1,024 characters."""
@@ -106,13 +107,13 @@ def check_sound(content: bytes) -> None:
             assert (1, 1) <= span[:2] <= span[2:4]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=60))
 def test_bytes_never_crash(content: bytes) -> None:
     check_sound(content)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.sampled_from(SEEDS), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 3), NOISE), max_size=4))
 def test_mutated_yaml_never_crashes(seed: str, edits: list[tuple[float, int, str]]) -> None:
     text = seed
@@ -122,7 +123,7 @@ def test_mutated_yaml_never_crashes(seed: str, edits: list[tuple[float, int, str
     check_sound(text.encode())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(st.sampled_from("\n \n-ab:[]{},'\"|&*"), max_size=30))
 def test_what_libyaml_refuses_is_a_fault_and_nothing_else_is(text: str) -> None:
     try:

@@ -23,6 +23,7 @@ from podplan.status.replicas import PHASES, Replica, replicas
 from podplan.status.result import Result
 from podplan.status.state import seen
 from podplan.status.written import status
+from tests.effort import examples
 from tests.lowering import Object, document, job
 from tests.strategies import odd_crs
 
@@ -201,7 +202,7 @@ def test_one_more_failure_never_makes_it_better(data: st.DataObject) -> None:
     assert ranks[1] <= ranks[0]
 
 
-@settings(max_examples=25)  # making an odd CR takes long
+@settings(max_examples=examples(25))  # making an odd CR takes long
 @given(odd_crs(), st.sampled_from(PHASES), st.booleans())
 def test_an_odd_cr_has_a_status_if_it_can_be_lowered(cr: Object, phase: str, resumed: bool) -> None:
     if not check_cr(cr, "1.34").lowerable:

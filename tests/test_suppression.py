@@ -21,6 +21,9 @@ from podplan.pipeline import Settings
 from podplan.reading import Reader
 from podplan.source import read
 from tests.command import podplan
+from tests.effort import examples
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -322,7 +325,7 @@ def test_annotations_that_do_nothing(value: str, said: str) -> None:
     assert silenced(result) == []
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(line=st.integers(1, len(JOB.splitlines())), own=st.booleans(), rule=st.sampled_from(["SEC001", "SEC"]))
 def test_what_is_silenced_comes_back_without_the_comment(line: int, own: bool, rule: str) -> None:
     """Wherever a comment stands, nothing is lost: each finding is reported or counted as suppressed."""

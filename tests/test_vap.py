@@ -27,6 +27,8 @@ from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.source import read
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 FOLDER = Path(__file__).parent.parent / "fixtures/cel/admission"
 
 JOB = """\

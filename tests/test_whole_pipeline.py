@@ -19,6 +19,7 @@ from podplan.pipeline import Settings
 from podplan.source import read
 from podplan.source.places import LINE_BREAK
 from tests.command import INVENTORY, PROFILE
+from tests.effort import examples
 from tests.fuzz.mutating import mutated
 from tests.fuzz.targets import CRS, FINDINGS, OURS, PROFILES, YAML, Seeds, both, files
 from tests.golden import Said, podplan
@@ -29,7 +30,7 @@ from tests.test_lowering_invariants import workers
 
 FILE = "job.yaml"
 short = settings(
-    max_examples=40,
+    max_examples=examples(40),
     phases=[Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
@@ -162,13 +163,13 @@ def test_places_are_the_same_in_every_format(folder: Path, content: bytes) -> No
     assert set(regions) <= set(places)
 
 
-@settings(short, max_examples=60)
+@settings(short, max_examples=examples(60))
 @given(changed(FIXED, 2))
 def test_fixes_hold(asked: Settings, content: bytes) -> None:
     check_fixes({FILE: text_of(content)}, asked)
 
 
-@settings(short, max_examples=60)
+@settings(short, max_examples=examples(60))
 @given(changed(PROFILES, 1))
 def test_what_is_rendered_reads_as_what_was_compiled(folder: Path, content: bytes) -> None:
     """Rendered CRs are checked as such: they are up to date, whatever is in them."""
@@ -183,7 +184,7 @@ def test_what_is_rendered_reads_as_what_was_compiled(folder: Path, content: byte
         assert [one["rule"] for one in json.loads(said.out)["findings"] if one["rule"] == "GIT001"] == []
 
 
-@settings(short, max_examples=30)
+@settings(short, max_examples=examples(30))
 @given(crs(FEW), st.integers(1, 3))
 def test_more_replicas_never_give_fewer_objects(cr: Object, more: int) -> None:
     greater = copy.deepcopy(cr)
@@ -193,7 +194,7 @@ def test_more_replicas_never_give_fewer_objects(cr: Object, more: int) -> None:
     assert counts[0] <= counts[1]
 
 
-@settings(short, max_examples=20)
+@settings(short, max_examples=examples(20))
 @given(somewhat_broken)
 def test_the_difference_of_equal_trees_is_empty(folder: Path, content: bytes) -> None:
     for name in ("one", "other"):
@@ -213,7 +214,7 @@ SPECIAL = st.sampled_from(
 )
 
 
-@settings(short, max_examples=25)
+@settings(short, max_examples=examples(25))
 @given(st.lists(st.one_of(ODD, SPECIAL), min_size=1, max_size=3).map("".join))
 def test_nothing_ends_the_comment_of_a_rendered_cr(folder: Path, text: str) -> None:
     """Neither a name nor a value: the comment is one line, and says what was rendered with what."""
