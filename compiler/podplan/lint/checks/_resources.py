@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -30,10 +31,14 @@ def accelerators(container: Mapping[str, Any]) -> Amount:
     """How many GPUs or the like a container has: by its limits, else its requests."""
     for section in ("limits", "requests"):
         for name, value in entries(container, section).items():
-            units = quantities.parse(value)
-            if ACCELERATOR.fullmatch(name) and units is not None:
+            if _is_accelerator(name) and (units := quantities.parse(value)) is not None:
                 return Amount(units // quantities.ONE, ("resources", section, name), name)
     return Amount(0, None)
+
+
+@lru_cache(maxsize=256)
+def _is_accelerator(name: str) -> bool:
+    return ACCELERATOR.fullmatch(name) is not None
 
 
 def entries(container: Mapping[str, Any], section: str) -> Mapping[str, Any]:

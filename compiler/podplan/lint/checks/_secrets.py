@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from podplan.findings import Path, value_at
 from podplan.patterns import pattern
@@ -48,17 +48,18 @@ def secret_variables(data: Any) -> Iterator[Path]:
     nodes: list[tuple[Path, Any]] = [((), data)]
     while nodes:
         path, node = nodes.pop()
+        below: Iterable[tuple[Any, Any]] = ()
         if isinstance(node, list):
-            nodes += [((*path, number), entry) for number, entry in enumerate(node)]
+            below = enumerate(node)
         elif isinstance(node, dict):
-            name, value = node.get("name"), node.get("value")
-            if isinstance(name, str) and _hides(name, value):
+            below = node.items()
+            if isinstance(node.get("name"), str) and _hides(node["name"], node.get("value")):
                 yield (*path, "value")
-            for key, below in node.items():
-                if path and path[-1] == "env" and isinstance(key, str) and _hides(key, below):
-                    yield (*path, key)
-                elif isinstance(below, dict | list):
-                    nodes.append(((*path, key), below))
+            if path[-1:] == ("env",):
+                yield from (
+                    (*path, key) for key, value in below if isinstance(key, str) and _hides(key, value)
+                )
+        nodes += [((*path, key), value) for key, value in below if isinstance(value, (dict, list))]
 
 
 def _hides(name: str, value: Any) -> bool:

@@ -59,16 +59,20 @@ def moving_tag(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     image = text(subject.data, "image")
     name = image.partition("@")[0].rpartition("/")[2]
     tag = name.partition(":")[2]
+    if not _is_named(image) or "@" in image or tag not in ("", *params["tags"]):
+        return
     number = _pods_with(subject, image)
-    if _is_named(image) and "@" not in image and tag in ("", *params["tags"]) and number >= params["pods"]:
+    if number >= params["pods"]:
         says = f'the tag "{tag}"' if tag else 'no tag, which means "latest"'
         yield Hit(("image",), {"image": image, "says": says, "pods": number})
 
 
 def always_pulled(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """An image that many Pods ask the registry for at each start. Values: ``pods``."""
+    if subject.data.get("imagePullPolicy") != "Always":
+        return
     number = _pods_with(subject, text(subject.data, "image"))
-    if subject.data.get("imagePullPolicy") == "Always" and number >= params["pods"]:
+    if number >= params["pods"]:
         yield Hit(("imagePullPolicy",), {"pods": number})
 
 

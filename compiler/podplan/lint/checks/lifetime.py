@@ -130,7 +130,8 @@ def _left(subject: Subject) -> Iterator[Hit]:
     job, spec = subject.job, spec_of(subject.job)
     if mode(job, "debug"):
         return
-    left = [group for group in training_pods(job) if group in gpu_pods(job)]
+    with_gpus = gpu_pods(job)
+    left = [group for group in training_pods(job) if group in with_gpus]
     number, together = total(left)
     if kind_of(job) == "DeepSpeedJob" and left:  # worker-0 runs deepspeed, and ends with it
         number, together = number - 1, together - gpus(left[0])
@@ -154,15 +155,19 @@ def _left(subject: Subject) -> Iterator[Hit]:
 
 def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Debug mode with GPUs. Values: ``pods``, ``gpus``."""
+    if not mode(subject.job, "debug"):
+        return
     number, together = total(gpu_pods(subject.job))
-    if mode(subject.job, "debug") and together:
+    if together:
         held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
         yield Hit(("spec", "runMode", "debug", "enabled"), held)
 
 
 def no_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
-    _, together = total(gpu_pods(subject.job))
     deadline = mapping(spec_of(subject.job), "runPolicy").get("activeDeadlineSeconds")
-    if together and deadline is None and not mode(subject.job, "debug"):
+    if deadline is not None or mode(subject.job, "debug"):
+        return
+    _, together = total(gpu_pods(subject.job))
+    if together:
         yield Hit(written(subject.data, "spec", "runPolicy"), {"gpus": counted(together, "GPU")})

@@ -49,21 +49,24 @@ def unknown_replica_host(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
 def _doubtful(job: Job, group: Group) -> Iterator[tuple[Group, Path, str, bool]]:
     """The strings of a Pod that may name a replica which is not there; most jobs have none."""
     begins = f"{_hosts.job_name(job)}-"
-    for path, value, is_host in _strings(group):
-        if begins in value and not _hosts.has_service(job, _PORT.sub("", value)):
+    for path, value, is_host in _strings(group, begins):
+        if not _hosts.has_service(job, _PORT.sub("", value)):
             yield group, path, value, is_host
 
 
-def _strings(group: Group) -> Iterator[tuple[Path, str, bool]]:
-    """The strings of all containers of a Pod, and whether they are surely hosts."""
+def _strings(group: Group, part: str) -> Iterator[tuple[Path, str, bool]]:
+    """The strings with a part in all containers of a Pod, and whether they are surely hosts."""
     spec = mapping(group.doc.data, "spec")
     for listed in ("initContainers", "containers"):
         for number, container in entries(spec, listed):
             base = ("spec", listed, number)
             for at, entry in entries(container, "env"):
                 value = text(entry, "value")
-                yield (*base, "env", at, "value"), value, bool(_HOST_VARIABLE.fullmatch(text(entry, "name")))
+                if part in value:
+                    is_host = _HOST_VARIABLE.fullmatch(text(entry, "name")) is not None
+                    yield (*base, "env", at, "value"), value, is_host
             for key in ("command", "args"):
                 words = list(texts(container, key))
                 for (at, value), (_, before) in zip(words, [(-1, ""), *words], strict=False):
-                    yield (*base, key, at), value, bool(_OPTION.fullmatch(before))
+                    if part in value:
+                        yield (*base, key, at), value, bool(_OPTION.fullmatch(before))

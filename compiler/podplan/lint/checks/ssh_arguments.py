@@ -8,7 +8,7 @@ from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
 from podplan.launchers.kubelet import environment, expand
 from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, spec_of
+from podplan.lint.checks._jobs import for_one, kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import (
     COLOSSALAI,
@@ -52,9 +52,8 @@ def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     ``params["certain"]`` says which: those that certainly do not, or those that do with some versions of
     DeepSpeed, where the image does not tell the version. Variables of the shell are another check's.
     """
-    for sent in _arguments(subject.job):
-        broken = _broken(sent)
-        if not broken or (len(broken) == len(sent.regimes)) is not params["certain"]:
+    for sent, broken in _broken(subject.job):
+        if (len(broken) == len(sent.regimes)) is not params["certain"]:
             continue
         got = arrives(sent.word, broken[-1])
         if _VARIABLE.fullmatch(got.replaced):
@@ -74,17 +73,18 @@ def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
 
 def variable_over_ssh(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """Arguments in which the shells of the workers replace a variable; values ``variable`` and ``by``."""
-    for sent in _arguments(subject.job):
-        broken = _broken(sent)
-        variable = arrives(sent.word, broken[-1]).replaced if broken else ""
+    for sent, broken in _broken(subject.job):
+        variable = arrives(sent.word, broken[-1]).replaced
         if _VARIABLE.fullmatch(variable):
             values = {"variable": variable, "by": broken[-1].name}
             yield Hit(sent.path, values, hosts_place(subject))
 
 
-def _broken(sent: Sent) -> list[Regime]:
-    """The regimes under which a word does not arrive."""
-    return [regime for regime in sent.regimes if not survives(sent.word, regime)]
+@for_one
+def _broken(job: Job) -> list[tuple[Sent, list[Regime]]]:
+    """The words that do not arrive, each with the regimes under which it does not."""
+    sent = ((one, [how for how in one.regimes if not survives(one.word, how)]) for one in _arguments(job))
+    return [(one, broken) for one, broken in sent if broken]
 
 
 def _arguments(job: Job) -> Iterator[Sent]:

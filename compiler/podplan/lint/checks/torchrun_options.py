@@ -27,6 +27,8 @@ def option_given_twice(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         return
     base = ("spec", "torchrunConfig", "extraOptions")
     words = tuple(Word(word, (*base, at)) for at, word in texts(config, "extraOptions"))
+    if not words:
+        return
     for name, option in parse(GRAMMAR, words, Word("torchrun", base)).options.items():
         source, where = _given(job, config, name)
         if source:

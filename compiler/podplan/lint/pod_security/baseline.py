@@ -119,13 +119,13 @@ def host_path_volumes(pod: Any, _minor: int) -> Iterator[Violation]:
 def host_ports(pod: Any, _minor: int) -> Iterator[Violation]:
     """The ports taken from the node. With hostNetwork the API server makes each containerPort one."""
     implied = []
-    for who, base, container in containers(pod):
-        for number, port in members(container.get("ports")):
+    for setter in containers(pod):
+        for number, port in members(setter.data.get("ports")):
             taken = port.get("hostPort")
             if taken:
                 yield (
-                    (*base, "ports", number, "hostPort"),
-                    f"{who} takes port {short(taken)} of the node; leave hostPort out",
+                    (*setter.base, "ports", number, "hostPort"),
+                    f"{setter.who} takes port {short(taken)} of the node; leave hostPort out",
                 )
             elif port.get("containerPort"):
                 implied.append(short(port["containerPort"]))
@@ -139,18 +139,18 @@ def host_ports(pod: Any, _minor: int) -> Iterator[Violation]:
 
 
 def host_probes(pod: Any, _minor: int) -> Iterator[Violation]:
-    for who, base, container in containers(pod):
-        for steps in (*PROBES, *HOOKS):
-            handler = container
+    for setter in containers(pod):
+        for steps in (steps for steps in (*PROBES, *HOOKS) if steps[0] in setter.data):
+            handler = setter.data
             for step in steps:
                 handler = mapping(handler.get(step))
             for action in ("httpGet", "tcpSocket"):
                 host = mapping(handler.get(action)).get("host")
                 if host:
                     yield (
-                        (*base, *steps, action, "host"),
-                        f'{who} has the kubelet connect to the host "{short(host)}" in its {steps[-1]}; '
-                        "leave host out to reach the Pod itself",
+                        (*setter.base, *steps, action, "host"),
+                        f'{setter.who} has the kubelet connect to the host "{short(host)}" in its '
+                        f"{steps[-1]}; leave host out to reach the Pod itself",
                     )
 
 

@@ -14,11 +14,16 @@ LONGEST_VALUE = 60
 
 
 class Setter(NamedTuple):
-    """A Pod or a container: what a message calls it, where its own fields begin, and its data."""
+    """A Pod or a container: its name (None for a Pod), where its own fields begin, and its data."""
 
-    who: str
+    name: Any
     base: Path
     data: dict[str, Any]
+
+    @property
+    def who(self) -> str:
+        """What a message calls it."""
+        return "the Pod" if self.name is None else f'container "{short(self.name)}"'
 
     @property
     def context(self) -> dict[str, Any]:
@@ -27,16 +32,17 @@ class Setter(NamedTuple):
 
 def setters(pod: Any) -> Iterator[Setter]:
     """The Pod itself, then each of its containers."""
-    yield Setter("the Pod", ("spec",), spec(pod))
+    yield Setter(None, ("spec",), spec(pod))
     yield from containers(pod)
 
 
 def containers(pod: Any) -> Iterator[Setter]:
     """Every container of the Pod, init and ephemeral containers included."""
+    lists = spec(pod)
     for listed in CONTAINER_LISTS:
-        for number, container in members(spec(pod).get(listed)):
-            name = container.get("name", number)
-            yield Setter(f'container "{short(name)}"', ("spec", listed, number), container)
+        if listed in lists:
+            for number, container in members(lists[listed]):
+                yield Setter(str(container.get("name", number)), ("spec", listed, number), container)
 
 
 def spec(pod: Any) -> dict[str, Any]:
