@@ -19,12 +19,14 @@ from podplan.typing import Any
 def check(kind: str, obj: dict[str, Any], version: str) -> list[Problem]:
     """The problems of a PodGroup or a TensorBoard; ``version`` is that of Kubernetes, for its metadata."""
     schema = _schema(kind)
-    data = structure.without_nulls(schema, obj, version)
-    found = list(structure.explain(schema, data, version))
-    if isinstance(data.get("metadata"), dict):
-        found += metadata.check(data["metadata"], ("metadata",), "dns-subdomain", required=True)
+    found = list(structure.explain(schema, obj, version))
+    if found:  # a null counts as not written
+        obj = structure.without_nulls(schema, obj, version)
+        found = list(structure.explain(schema, obj, version))
+    if isinstance(obj.get("metadata"), dict):
+        found += metadata.check(obj["metadata"], ("metadata",), "dns-subdomain", required=True)
     at = ("spec", "resources")
-    found += resources.check(mapping(mapping(data, "spec"), "resources"), at, set())
+    found += resources.check(mapping(mapping(obj, "spec"), "resources"), at, set())
     return found
 
 

@@ -6,8 +6,6 @@ only at what is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from podplan.typing import Any
 
 
@@ -17,22 +15,20 @@ def mapping(parent: Any, key: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def entries(parent: Any, key: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def entries(parent: Any, key: str) -> list[tuple[int, dict[str, Any]]]:
     """The entries of the list under ``key`` that are mappings, each with its index."""
     value = parent.get(key) if isinstance(parent, dict) else None
-    if isinstance(value, list):
-        for index, entry in enumerate(value):
-            if isinstance(entry, dict):
-                yield index, entry
+    if not isinstance(value, list):
+        return []
+    return [(index, entry) for index, entry in enumerate(value) if isinstance(entry, dict)]
 
 
-def texts(parent: Any, key: str) -> Iterator[tuple[int, str]]:
+def texts(parent: Any, key: str) -> list[tuple[int, str]]:
     """The entries of the list under ``key`` that are strings, each with its index."""
     value = parent.get(key) if isinstance(parent, dict) else None
-    if isinstance(value, list):
-        for index, entry in enumerate(value):
-            if isinstance(entry, str):
-                yield index, entry
+    if not isinstance(value, list):
+        return []
+    return [(index, entry) for index, entry in enumerate(value) if isinstance(entry, str)]
 
 
 def text(parent: Any, key: str) -> str:

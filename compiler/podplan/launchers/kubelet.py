@@ -34,13 +34,15 @@ def expand(text: str, variables: Variables, *, complete: bool = True) -> Expande
     Where ``variables`` are not ``complete`` (envFrom holds more of them), a name that is not there is not
     known. Nor is a result that would be longer than Linux takes as an argument.
     """
+    at = text.find("$")
+    if at < 0:
+        return Expanded(text)
     parts: list[str] = []
     steps: list[tuple[int, int]] = []
     used: list[str] = []
     unresolved: list[str] = []
     known, length, end = True, 0, 0
     closes = text.rfind(")")
-    at = text.find("$")
     while 0 <= at < len(text) - 1:
         parts.append(text[end:at])
         length += at - end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from podplan.groups import Group, at_index
@@ -91,7 +91,7 @@ def trains(group: Group) -> str:
     return text(found.get(group.training or 0, {}), "name")
 
 
-def _containers(group: Group) -> Iterator[tuple[int, dict[str, Any]]]:
+def _containers(group: Group) -> list[tuple[int, dict[str, Any]]]:
     return entries(mapping(group.doc.data, "spec"), "containers")
 
 

@@ -53,7 +53,8 @@ def secret_variables(data: Any) -> Iterator[Path]:
             below = enumerate(node)
         elif isinstance(node, dict):
             below = node.items()
-            if isinstance(node.get("name"), str) and _hides(node["name"], node.get("value")):
+            name, value = node.get("name"), node.get("value")
+            if value is not None and isinstance(name, str) and _hides(name, value):
                 yield (*path, "value")
             if path[-1:] == ("env",):
                 yield from (

@@ -14,7 +14,7 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.words import Word
 from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, shown_list
+from podplan.lint.checks._jobs import SSH_KINDS, for_one, kind_of, shown_list
 from podplan.lint.checks._launches import launches, of_replica, one_process
 from podplan.lint.checks._resources import accelerators, containers, shown, training
 from podplan.lint.checks._resources import entries as resource_entries
@@ -42,6 +42,15 @@ class Mounted(NamedTuple):
     @property
     def limit(self) -> int | None:
         return quantities.parse(mapping(self.volume, "emptyDir").get("sizeLimit"))
+
+
+class Sized(NamedTuple):
+    """A volume in memory at /dev/shm, with the memory limit of the Pod (None for none) and its place."""
+
+    group: Group
+    mounted: Mounted
+    memory: int | None
+    limit: Path
 
 
 def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -116,18 +125,24 @@ def _mounted(group: Group, container: Mapping[str, Any]) -> Mounted | None:
     return None
 
 
-def _sized(subject: Subject) -> Iterator[tuple[Group, Mounted, int | None, Path]]:
-    """The volume in memory at /dev/shm, the memory limit of the Pod (None for none) and its place."""
-    group = subject.group
-    found = training(group) if group is not None else None
-    if group is None or found is None:
-        return
-    mounted = _mounted(group, found[1])
-    if mounted is None or not mounted.in_memory:
+def _sized(subject: Subject) -> Iterator[Sized]:
+    """The volume in memory at /dev/shm of a Pod, if it has one."""
+    return (sized for sized in _of_all_pods(subject.job) if sized.group is subject.group)
+
+
+@for_one
+def _of_all_pods(job: Job) -> list[Sized]:
+    return [sized for group in job.pods for sized in _in_memory(group)]
+
+
+def _in_memory(group: Group) -> Iterator[Sized]:
+    found = training(group)
+    mounted = _mounted(group, found[1]) if found is not None else None
+    if found is None or mounted is None or not mounted.in_memory:
         return
     limits = [quantities.parse(resource_entries(c, "limits").get("memory")) for _, c in containers(group)]
     whole = sum(limit or 0 for limit in limits) if None not in limits else None
-    yield group, mounted, whole, (*found[0], "resources", "limits", "memory")
+    yield Sized(group, mounted, whole, (*found[0], "resources", "limits", "memory"))
 
 
 def shm_over_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
