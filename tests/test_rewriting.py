@@ -61,6 +61,12 @@ def test_a_field_more(text: str, chance: Any) -> None:
     assert said(after) == said(source)
 
 
+def test_a_comment_at_the_end_stays_where_the_last_value_gets_its_first_field() -> None:
+    text = "a: 1\nb: {}\n# the end\n"
+    new = changed(root(text), ("b",), lambda below: below._replace(entries=(field("added", word("1")),)))
+    assert rewritten(text, root(text), new, 0, len(text)) == "a: 1\nb: {added: 1}\n# the end\n"
+
+
 @given(documents(), st.randoms(use_true_random=False))
 @settings(max_examples=examples(150))
 def test_a_field_less(text: str, chance: Any) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from podplan.formatting.comments import said
 from podplan.formatting.printing import Form, entry_lines, lines_of
 from podplan.source import read
 from podplan.source.places import LINE_BREAK, line_start
@@ -55,11 +56,14 @@ def rewritten(text: str, old: Tree, new: Tree, start: int, end: int) -> str:
     if old.flow:
         return whole.replace("\n", broken)
     spliced = _spliced(text, old, new, start, end, form, broken)
-    if [one.data for one in read(spliced.encode(), "").documents] == [
-        one.data for one in read(whole.encode(), "").documents
-    ]:
-        return spliced
-    return whole.replace("\n", broken)
+    return spliced if _says_all(spliced, whole) else whole.replace("\n", broken)
+
+
+def _says_all(spliced: str, whole: str) -> bool:
+    """Whether one text has the data of another, and every comment of it."""
+    made, wanted = read(spliced.encode(), ""), read(whole.encode(), "")
+    data = [[one.data for one in source.documents] for source in (made, wanted)]
+    return data[0] == data[1] and said(made) >= said(wanted)
 
 
 def _indents_lists(tree: Tree) -> bool:
