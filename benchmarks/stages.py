@@ -32,7 +32,8 @@ BORDERS = {
         "podplan.checking.jobs.apply_to_variants",
         "podplan.checking.jobs.lacking",
         "podplan.checking.jobs.secrets",
-        "podplan.check.apply_to_set",
+        "podplan.checking.together.apply_to_all",
+        "podplan.checking.together.left",
     ],
     "report": [
         "podplan.checking.jobs.findings",

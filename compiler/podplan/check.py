@@ -11,7 +11,6 @@ from podplan.checking.files import fault_finding, file_findings
 from podplan.checking.jobs import plan_findings, set_findings
 from podplan.checking.results import Result, Summary, narrowed, result
 from podplan.checking.run import Run, as_far_as_bounds
-from podplan.lint.apply import apply_to_set
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
@@ -57,8 +56,8 @@ def check_sources(
     for source in as_far_as_bounds(found, run):
         _check_source(source, run)
     _check_rendered(run)
-    for job, seen in apply_to_set(run.silences.anywhere(), tuple(run.jobs)):
-        run.findings += set_findings(job, seen, run)
+    for number, seen in run.together.said(run.silences.anywhere()):
+        run.findings += set_findings(number, seen, run)
     if settings.terms.policy_texts:
         _add_policy_faults(run)
     return result(run, folders)
@@ -72,28 +71,26 @@ def _check_source(source: Source | Unread, run: Run) -> None:
     run.files.add(os.path.realpath(source.file))
     if source.holds_secret:
         run.secret.add(source.file)
-    jobs = len(run.jobs)
+    jobs = len(run.together)
     said = run.silences.graded(source.file, as_far_as_bounds(file_findings(source, run), run))
-    run.homes.update((id(job), source.file) for job in run.jobs[jobs:])
     if said:
         run.findings += (found._replace(about=(source.file,)) for found in said)
         run.texts[source.file] = source.text
-    elif len(run.jobs) > jobs:
+    elif len(run.together) > jobs:
         run.texts_of_jobs[source.file] = source.text
 
 
 def _check_rendered(run: Run) -> None:
     """Rendered CRs that are up to date: their source says what there is to say, where it is checked too."""
-    for item, source in run.rendered:
+    for origin, source in run.rendered:
         if source in run.files:
             run.not_checked["rendered CR: its source is"] += 1
         else:
-            jobs = len(run.jobs)
-            said = plan_findings(plans(item, run.settings, run.reader), run)
-            run.homes.update((id(job), item.doc.name) for job in run.jobs[jobs:])
-            graded = run.silences.graded(item.doc.name, said)
-            run.findings += (found._replace(about=(item.doc.name,)) for found in graded)
-            run.texts |= {item.doc.name: item.doc.source.text} if said and item.doc.source else {}
+            item = run.again.item(origin)
+            said = plan_findings(plans(item, run.settings, run.reader), run, origin)
+            graded = run.silences.graded(origin.file, said)
+            run.findings += (found._replace(about=(origin.file,)) for found in graded)
+            (run.texts if said else run.texts_of_jobs)[origin.file] = origin.text
 
 
 def _add_policy_faults(run: Run) -> None:

@@ -12,7 +12,6 @@ from podplan.checking.jobs import object_findings, plan_findings, set_findings
 from podplan.checking.results import result
 from podplan.checking.run import Run
 from podplan.findings import Finding
-from podplan.lint.apply import apply_to_set
 from podplan.pipeline import Plan, Settings
 from podplan.reading import Reader
 from podplan.reading.documents import Item
@@ -47,8 +46,8 @@ def judged(
             _add(item, object_findings(item, run), run)
         elif item.what == "other":
             run.not_checked[item.reason] += 1
-    for job, seen in apply_to_set(run.silences.anywhere(), tuple(run.jobs)):
-        run.findings += set_findings(job, seen, run)
+    for number, seen in run.together.said(run.silences.anywhere()):
+        run.findings += set_findings(number, seen, run)
     found = result(run)
     return found._replace(findings=[_of_parameter(one) for one in found.findings])
 

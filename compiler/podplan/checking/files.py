@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
+from podplan.checking.again import Origin
 from podplan.checking.jobs import note_need, object_findings, plan_findings
 from podplan.checking.run import Run
 from podplan.findings import Finding, Location
@@ -35,8 +36,8 @@ def file_findings(source: Source, run: Run) -> Iterator[Finding]:
         run.unlowered.add(source.file)
     for fault in (*source.faults, *_hints(source, found)):
         yield fault_finding(source, fault)
-    for item in found:
-        yield from _item_findings(item, run)
+    for number, item in enumerate(found):
+        yield from _item_findings(item, Origin(source.file, source.text, number), run)
 
 
 def _hints(source: Source, found: Iterable[Item]) -> Iterator[Fault]:
@@ -78,18 +79,18 @@ def _is_in_policies(file: str, run: Run) -> bool:
     return bool(texts) and os.path.realpath(file) in {os.path.realpath(one) for one in texts}
 
 
-def _item_findings(item: Item, run: Run) -> Iterator[Finding]:
+def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
     run.secrets += secrets_written(item.doc)
     if item.what == "other":
         if not _is_in_policies(item.doc.name, run):
             run.not_checked[item.reason] += 1
-            note_need(item, run)
+            note_need(item, run, origin)
     elif item.what in ("base", "inventory"):
         run.shared.add(item.doc.name)
         faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
         yield from findings((Sighting("", one, None) for one in faults), 1)
     elif item.what == "object":
-        yield from object_findings(item, run)
+        yield from object_findings(item, run, origin)
     elif item.what == "cr" and (said := header_of(item)) is not None:
         run.reader.note(item.doc.name, source_path(item, said))
         stale = compare(item, said, run.settings, run.reader)
@@ -97,6 +98,6 @@ def _item_findings(item: Item, run: Run) -> Iterator[Finding]:
             run.not_checked["rendered CR that is stale"] += 1
             yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))], 1)
         else:
-            run.rendered.append((item, os.path.realpath(source_path(item, said))))
+            run.rendered.append((origin, os.path.realpath(source_path(item, said))))
     else:
-        yield from plan_findings(plans(item, run.settings, run.reader), run)
+        yield from plan_findings(plans(item, run.settings, run.reader), run, origin)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.checking.before import former
+from podplan.checking.again import Origin, job_of, job_of_object
 from podplan.checking.run import Run, count_object
 from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding
-from podplan.groups import Group
 from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
 from podplan.lint.fold import findings
@@ -24,13 +23,16 @@ from podplan.reading.documents import Item, identity
 NEEDED = ("PersistentVolumeClaim", "Namespace")
 
 
-def plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
-    """The findings of all variants of one document; what is equal in several is said once."""
+def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) -> list[Finding]:
+    """The findings of all variants of one document; what is equal in several is said once.
+
+    ``origin`` is where the document came from, if that is a file which stays as it is.
+    """
     sightings: list[Sighting] = []
     crs: list[Doc] = []
     file = ""
     ids: list[str] = []
-    before = len(run.jobs)
+    jobs: list[Job] = []
     for plan in made:
         file = plan.item.doc.name
         crs += [plan.cr] if plan.cr is not None else []
@@ -39,17 +41,20 @@ def plan_findings(made: Iterable[Plan], run: Run) -> list[Finding]:
         count_object(run, file, plan.cr is not None)
         run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
-        sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *_ruled(plan, run))]
-    sightings += _of_all_variants(ids, tuple(run.jobs[before:]), file, run)
+        if (job := _lowered(plan, run)) is not None:
+            run.together.add(job, origin and origin._replace(job=len(jobs)))
+            jobs.append(job)
+        ruled = _ruled(job, file, run) if job is not None else ()
+        sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *ruled)]
+    sightings += _of_all_variants(ids, tuple(jobs), file, run)
     return run.silences.annotated(file, crs, findings(sightings, len(ids)))
 
 
-def object_findings(item: Item, run: Run) -> list[Finding]:
+def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
     """The findings of a Kubernetes object."""
     count_object(run, item.doc.name)
-    group = Group(item.doc)
-    job = Job(None, (group,), version=run.settings.k8s_version, gitops=run.settings.gitops)
-    run.jobs.append(job)
+    job = job_of_object(item, run.settings)
+    run.together.add(job, origin)
     policies = run.silences.ruling(item.doc.name).policies
     run.secrets += secrets(run.silences.terms.known, job)
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
@@ -57,7 +62,7 @@ def object_findings(item: Item, run: Run) -> list[Finding]:
     return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
 
 
-def note_need(item: Item, run: Run) -> None:
+def note_need(item: Item, run: Run, origin: Origin) -> None:
     """Keeps an object that is not checked, but that jobs wait for in the order of their sync waves."""
     data = item.doc.data
     if (
@@ -65,7 +70,7 @@ def note_need(item: Item, run: Run) -> None:
         and data.get("kind") in NEEDED
         and ARGOCD_SYNC_WAVE in mapping(mapping(data, "metadata"), "annotations")
     ):
-        run.jobs.append(Job(None, (Group(item.doc),)))
+        run.together.add(job_of_object(item, run.settings), origin)
 
 
 def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run) -> list[Sighting]:
@@ -76,54 +81,44 @@ def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run)
     return [Sighting(id_, one, None) for one in seen for id_ in ids]
 
 
-def set_findings(job: Job, seen: Seen, run: Run) -> list[Finding]:
+def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     """What a policy about all jobs says of one, if it is on for the file of that job."""
-    assert job.cr is not None
-    file = locate(job.cr, ()).location.file
+    cr = run.together.job(number).cr
+    assert cr is not None
+    file = locate(cr, ()).location.file
     rule = next(
         (one.rule for one in run.silences.ruling(file).policies if one.rule.code == seen.problem.rule), None
     )
     if rule is None:
         return []
-    said = findings([Sighting("", seen._replace(rule=rule), identity(job.cr.data))], 1)
-    others = {locate(doc, ()).location.file for doc in seen.about}
-    about = (*_homes(job, run), *sorted(others))
-    return [one._replace(about=about) for one in run.silences.annotated(file, [job.cr], said)]
+    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1)
+    about = tuple(filter(None, (run.together.file(number), *sorted(set(seen.about)))))
+    return [one._replace(about=about) for one in run.silences.annotated(file, [cr], said)]
 
 
-def _homes(job: Job, run: Run) -> tuple[str, ...]:
-    """The file that a job came of."""
-    return (run.homes[id(job)],) if id(job) in run.homes else ()
-
-
-def _ruled(plan: Plan, run: Run) -> list[Seen]:
-    """What the policies say of a plan; of one that does not lower they say nothing, and that is counted."""
+def _lowered(plan: Plan, run: Run) -> Job | None:
+    """The job of a plan that lowers; of one that does not the policies say nothing, and that is counted."""
     if plan.variant is None:
         if plan.failed:
             run.not_checked["CR: the profile has errors"] += len(plan.failed)
             run.unlowered.add(plan.item.doc.name)
-        return []
+        return None
     if not plan.lowered:
         run.not_checked[_why_not_lowered(plan)] += 1
         run.unlowered.add(plan.item.doc.name)
-        return []
-    job = _job(plan, run)
-    policies = run.silences.ruling(plan.item.doc.name, enforced(job)).policies
-    run.jobs.append(job)
+        return None
+    return job_of(plan, run.settings, run.before)
+
+
+def _ruled(job: Job, file: str, run: Run) -> list[Seen]:
+    """What the policies say of a job."""
+    policies = run.silences.ruling(file, enforced(job)).policies
     run.secrets += secrets(run.silences.terms.known, job)
     for policy in lacking(policies, job):
         run.silences.undecided.add(policy.rule.code)
         if lacks(policy, job) == "base":
             run.without_base.add(policy.rule.code)
     return list(apply(policies, job))
-
-
-def _job(plan: Plan, run: Run) -> Job:
-    """A plan as policies see it, beside what it was before."""
-    settings, compared = run.settings, run.before is not None
-    was = former(plan, run.before) if run.before is not None else None
-    inventory, version = plan.inventory, settings.k8s_version
-    return Job(plan.cr, plan.groups, plan.profile, inventory, version, settings.gitops, compared, was)
 
 
 def _why_not_lowered(plan: Plan) -> str:

@@ -68,7 +68,7 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     everything = run.silences.settled(run.findings, shown, run.reader.source_of)
     if folders is not None:
         everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
-    if run.jobs or len(everything) > len(run.findings):
+    if len(run.together) or len(everything) > len(run.findings):
         everything.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
     everything = whole_fixes(everything, secret.__contains__, run.secrets)
     repairs = [found for found in everything if not found.suppressed]

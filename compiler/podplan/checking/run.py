@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from podplan.checking.again import Again, Origin
 from podplan.checking.before import Before
+from podplan.checking.together import Together
 from podplan.findings import Finding, Location
 from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.silences import Silences
-from podplan.lint.subject import Job
 from podplan.pipeline import Settings
 from podplan.reading import Reader
-from podplan.reading.documents import Item
 from podplan.typing import TypeVar
 
 Something = TypeVar("Something")
 
 
 class Run:
-    """What grows while files are checked: counts, findings, and the jobs for policies about all of them."""
+    """What grows while files are checked: counts, findings, and what jobs leave for policies about all.
+
+    It grows with what there is to say, and little with what there is: of a document only the text stays.
+    """
 
     def __init__(self, settings: Settings, reader: Reader, before: Before | None = None) -> None:
         self.settings = settings
@@ -30,16 +33,16 @@ class Run:
         self.findings: list[Finding] = []
         self.texts: dict[str, str] = {}
         self.texts_of_jobs: dict[str, str] = {}  # of files without a finding, until one about several jobs
-        self.jobs: list[Job] = []
         self.silences = Silences(settings.policies, settings.terms)
+        self.again = Again(settings, reader, before)
+        self.together = Together(self.silences.terms.known, self.again)
         self.shared: set[str] = set()  # files that others refer to
         self.unlowered: set[str] = set()
         self.secret: set[str] = set()  # files of which no line is shown
         self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
         self.given_up: list[str] = []
         self.files: set[str] = set()
-        self.rendered: list[tuple[Item, str]] = []  # with the real paths of their sources
-        self.homes: dict[int, str] = {}  # the file of each job, by its id()
+        self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
         self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
 
 

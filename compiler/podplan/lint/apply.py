@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from podplan.findings import Change, Problem
 from podplan.groups import Group
@@ -11,6 +11,7 @@ from podplan.lint.policy import PLACEHOLDER, Policy, PolicyError, filled
 from podplan.lint.seen import Seen
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Place
+from podplan.typing import Any
 
 CONTAINER_LISTS = {
     "all": ("containers",),
@@ -22,25 +23,35 @@ CONTAINER_LISTS = {
 def apply(policies: Iterable[Policy], job: Job) -> Iterator[Seen]:
     """What the policies say about one job: its profile, its CR and what it lowers to."""
     of_cr = {_kind(job)}
-    there = {"cr": of_cr, "job": of_cr, "lowered": {group.doc.data.get("kind") for group in job.groups}}
+    lowered = {group.doc.data.get("kind") for group in job.groups}
+    there = {"cr": of_cr, "job": of_cr, "set": of_cr, "lowered": lowered}
     for policy in policies:
         level, kinds, _ = policy.scope
-        if level != "set" and not (kinds and kinds.isdisjoint(there.get(level, kinds))):
+        if level == "set" and is_about_all(policy):
+            continue
+        if not (kinds and kinds.isdisjoint(there.get(level, kinds))):
             for subject in () if _lacks(policy, job) else _subjects(policy, job):
                 yield from _seen(policy, subject)
 
 
-def apply_to_set(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[tuple[Job, Seen]]:
-    """What the policies about all jobs together say, each with the job that it is said of."""
-    for policy in policies:
-        if policy.scope.level != "set":
-            continue
-        for job in jobs:
-            if job.cr is None or _lacks(policy, job) or not _is_of(policy, job.cr.data.get("kind")):
-                continue
-            subject = Subject(job.cr, job, None, (), job.cr.data, jobs)
-            for seen in _seen(policy, subject):
-                yield job, seen
+def is_about_all(policy: Policy) -> bool:
+    """Whether a policy looks at all jobs together; a schema or CEL for the set looks at them one by one."""
+    return policy.scope.level == "set" and policy.evaluator == "check"
+
+
+def apply_to_all(
+    policies: Iterable[Policy], left: Mapping[str, Mapping[int, Any]], again: Callable[[int], Job]
+) -> Iterator[tuple[int, Seen]]:
+    """What the policies about all jobs together say, each with the number of the job that it is said of.
+
+    ``left`` is what jobs left for each check, and ``again`` gives a job: by their numbers.
+    """
+    for policy in filter(is_about_all, policies):
+        for number, hit in checks.check_of_all(policy.body)(left[policy.body], again):
+            job = again(number)
+            if job.cr is not None and not _lacks(policy, job) and _is_of(policy, job.cr.data.get("kind")):
+                subject = Subject(job.cr, job, None, (), job.cr.data)
+                yield number, _unfilled(policy, hit) or _as_seen(policy, subject, hit)
 
 
 def apply_to_variants(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[Seen]:
@@ -84,7 +95,7 @@ def _subjects(policy: Policy, job: Job) -> Iterator[Subject]:
     level = policy.scope.level
     if level == "profile" and job.profile is not None:
         yield Subject(job.profile, job, data=job.profile.data)
-    elif level in ("cr", "job") and job.cr is not None and _is_of(policy, job.cr.data.get("kind")):
+    elif level in ("cr", "job", "set") and job.cr is not None and _is_of(policy, job.cr.data.get("kind")):
         yield Subject(job.cr, job, data=job.cr.data)
     elif level == "lowered":
         for group in job.groups:
@@ -155,5 +166,4 @@ def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
         else {"job": "cr", "set": "cr", "variants": "profile"}.get(policy.scope.level, policy.scope.level)
     )
     also = tuple((Place(where, at), label) for where, at, label in hit.related)
-    about = tuple(job.cr for job in hit.about if job.cr is not None)
-    return Seen(level, doc, problem, group, policy.rule, also, hit.change_in, about)
+    return Seen(level, doc, problem, group, policy.rule, also, hit.change_in, tuple(hit.about))

@@ -15,7 +15,7 @@ class Seen(NamedTuple):
     ``level`` is file, profile, cr or lowered; ``group`` are the lowered objects that it is about. ``rule`` is
     that of a policy, None for the rules in rules.py. ``also`` are further places, each with a label.
     ``change_in`` is the document that the change of the problem is about, where it is another. ``about`` are
-    further documents that it is about.
+    further files that it is about.
     """
 
     level: str
@@ -25,7 +25,7 @@ class Seen(NamedTuple):
     rule: Rule | None = None
     also: tuple[tuple[Place, str], ...] = ()
     change_in: Doc | None = None
-    about: tuple[Doc, ...] = ()
+    about: tuple[str, ...] = ()
 
 
 class Sighting(NamedTuple):

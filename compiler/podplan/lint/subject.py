@@ -37,8 +37,8 @@ class Job(NamedTuple):
 class Subject(NamedTuple):
     """A document that a policy is applied to; ``base`` is where the paths of its hits begin.
 
-    ``data`` is the value at ``base``: the whole document, or one container of a Pod. ``jobs`` are all jobs of
-    the run, for policies about the set.
+    ``data`` is the value at ``base``: the whole document, or one container of a Pod. ``jobs`` are all
+    variants of a profile, for policies about it as a whole.
     """
 
     doc: Doc
@@ -55,8 +55,8 @@ class Hit(NamedTuple):
     ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
     where the place is in another document of the job than the subject's own. ``by_choice`` as in Problem.
     ``change`` would repair it, where the policy has a fix: the op of a Change, a path from the root of the
-    same document, or of ``change_in``, and a value. ``about`` are other jobs that it is about, where not all
-    of them are among the related places.
+    same document, or of ``change_in``, and a value. ``about`` are the files of further jobs that it is about,
+    where not all of them are among the related places.
     """
 
     path: Path
@@ -68,4 +68,4 @@ class Hit(NamedTuple):
     change: tuple[str, Path, Any] | None = None
     change_in: Doc | None = None
     by_choice: bool = False
-    about: Iterable[Job] = ()
+    about: Iterable[str] = ()

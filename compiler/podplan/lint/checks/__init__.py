@@ -2,6 +2,9 @@
 
 A check is a function of a subject and the params of the policy that yields hits. It lives in a module of this
 folder, and in this table under the name that policies call it by.
+
+A check about all jobs together is two functions: one says what a job leaves behind for it, plain data and
+little of it, and the other is called once with what all jobs left.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ from functools import cache
 from importlib import import_module
 
 from podplan.lint.policy import Policy
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
 from podplan.typing import Any
 
 Check = Callable[[Subject, Mapping[str, Any]], Iterable[Hit]]
+# Of what jobs left and of a job, by their numbers; the hits, each with the number of the job it is said of.
+CheckOfAll = Callable[[Mapping[int, Any], Callable[[int], Job]], Iterable[tuple[int, Hit]]]
 
 # name -> module below this folder; the function is called like the check, with _ for -.
 CHECKS: dict[str, str] = {
@@ -156,6 +161,16 @@ CHECKS: dict[str, str] = {
     "substituted": "gitops",
 }
 
+# What a job leaves for a check about all jobs, None for nothing: a function of the same module.
+LEFT: dict[str, str] = {
+    "pod-group-never-full": "members_left",
+    "queue-oversubscribed": "demand_left",
+    "claim-of-several-jobs": "mounts_left",
+    "duplicate-job": "name_left",
+    "shared-child-name": "children_left",
+    "applied-too-late": "turn_left",
+}
+
 
 def hits(policy: Policy, subject: Subject) -> Iterable[Hit]:
     """Where the subject breaks the policy."""
@@ -170,9 +185,23 @@ def hits(policy: Policy, subject: Subject) -> Iterable[Hit]:
     return by_cel(policy, subject)
 
 
-@cache
 def check(name: str) -> Check:
     """The check called ``name``; KeyError where there is none."""
-    module = import_module(f"{__name__}.{CHECKS[name]}")
-    function: Check = getattr(module, name.replace("-", "_"))
-    return function
+    found: Check = _function(name, name.replace("-", "_"))
+    return found
+
+
+def check_of_all(name: str) -> CheckOfAll:
+    """The same for a check about all jobs together."""
+    found: CheckOfAll = _function(name, name.replace("-", "_"))
+    return found
+
+
+def left(name: str, job: Job) -> Any:
+    """What a job leaves for a check about all jobs."""
+    return _function(name, LEFT[name])(job)
+
+
+@cache
+def _function(name: str, function: str) -> Any:
+    return getattr(import_module(f"{__name__}.{CHECKS[name]}"), function)

@@ -36,6 +36,14 @@ class Instance(NamedTuple):
     name: str
 
 
+class Named(NamedTuple):
+    """What a job leaves for those that are compared with it: its name, and which job it is."""
+
+    namespace: str
+    called: str
+    instance: Instance
+
+
 def spec_of(job: Job) -> Mapping[str, Any]:
     """The spec of the CR."""
     return mapping(job.cr.data, "spec") if job.cr is not None else {}
@@ -166,27 +174,23 @@ def instance(job: Job) -> Instance:
     return Instance(end.source.file, end.source.index, name)
 
 
-def for_all(function: Callable[[tuple[Job, ...]], T]) -> Callable[[tuple[Job, ...]], T]:
-    """``function`` of all jobs of a run, worked out once and not again for every job."""
-    return _once(function)
-
-
 def for_one(function: Callable[[Job], T]) -> Callable[[Job], T]:
     """``function`` of a job, worked out once for all the policies that ask for it one after the other."""
-    return _once(function)
-
-
-def _once(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """``function``, which remembers the last that it was asked of, and what came out."""
     latest: list[Any] = [None, None]
 
-    def remembered(subject: Any) -> T:
-        if latest[0] is not subject:
-            latest[:] = [subject, function(subject)]
+    def remembered(job: Job) -> T:
+        if latest[0] is not job:
+            latest[:] = [job, function(job)]
         result: T = latest[1]
         return result
 
     return remembered
+
+
+@for_one
+def named(job: Job) -> Named:
+    """The name of a job, and which one it is."""
+    return Named(namespace(job), called(job), instance(job))
 
 
 def counted(number: int, noun: str) -> str:

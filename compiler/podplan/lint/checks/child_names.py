@@ -6,16 +6,16 @@ Source: t9k-semantics §2.1: children are named after the job, a dash and five h
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
-from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
-from podplan.lint.checks._jobs import called, for_all, instance, namespace, written
+from podplan.lint.checks._jobs import Instance, Named, named, written
+from podplan.lint.checks._together import NAME, Again, Sharers, named_place
 from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Doc, Indexed
-from podplan.typing import Any
+from podplan.provenance import Indexed
+from podplan.typing import Any, NamedTuple
 
-NAME: Path = ("metadata", "name")
 # What must fit into a DNS label of 63 characters, and what becomes of it where it does not.
 BOUND = {
     "Service": "a Service of that name is refused, and the replicas do not find each other",
@@ -63,79 +63,70 @@ def _last_name(group: Group) -> str:
     return text(group.doc.data["metadata"], "name")
 
 
-def duplicate_job(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+def name_left(job: Job) -> Named | None:
+    """The name of a job; None for an object, and where the API server makes one, which is never the same."""
+    is_named = job.cr is not None and text(mapping(job.cr.data, "metadata"), "name")
+    return named(job) if is_named else None
+
+
+def duplicate_job(left: Mapping[int, Named], again: Again) -> Iterator[tuple[int, Hit]]:
     """A job that is written twice: the same kind, namespace and name. Values: ``job``, ``namespace``."""
-    job = subject.job
-    assert job.cr is not None
-    others = _earlier(_by_name(subject.jobs).get((namespace(job), called(job)), []), job)
-    if others:
-        values = {"job": called(job), "namespace": _in(job)}
-        yield Hit(written(job.cr.data, *NAME), values, related=_named(others))
+    same: dict[tuple[str, str], Sharers] = {}
+    for number, job in left.items():
+        same.setdefault((job.namespace, job.called), Sharers()).add(number, job)
+    for number, job in left.items():
+        others, _ = same[job.namespace, job.called].before(job)
+        if others:
+            values = {"job": job.called, "namespace": _in(job.namespace)}
+            yield number, _hit(number, values, others, again)
 
 
-def shared_child_name(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+class Children(NamedTuple):
+    """What a job lowers to, as kind and first name: groups overlap where they begin alike."""
+
+    job: Named
+    names: tuple[str, ...]
+
+
+def children_left(job: Job) -> Children | None:
+    """What a job lowers to; None where no other can have the same, as for ``name_left``."""
+    left = name_left(job)
+    data = (group.doc.data for group in job.groups)
+    return left and Children(left, tuple(f"{one['kind']}/{one['metadata']['name']}" for one in data))
+
+
+def shared_child_name(left: Mapping[int, Children], again: Again) -> Iterator[tuple[int, Hit]]:
     """A lowered object that another job has under the same name.
 
     Values: ``child``, ``more``, ``other``, ``namespace``.
     """
-    job = subject.job
-    assert job.cr is not None
-    shared: list[str] = []
-    others: list[Job] = []
-    for child in _children(job):
-        for other in _earlier(_by_child(subject.jobs).get((namespace(job), child), []), job):
-            if called(other) != called(job):
-                shared.append(child)
-                others.append(other)
-                break
-    if shared:
-        more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
-        values = {"child": shared[0], "more": more, "other": called(others[0]), "namespace": _in(job)}
-        yield Hit(written(job.cr.data, *NAME), values, related=_named(others[:1]))
+    # The first of each name that makes a child, and the first variant of each job.
+    makers: dict[tuple[str, str], dict[str, int]] = {}
+    variants: dict[tuple[str, str, Instance], int] = {}
+    for number, one in left.items():
+        for child in one.names:
+            where, called, instance = one.job
+            makers.setdefault((where, child), {}).setdefault(called, number)
+            variants.setdefault((where, child, instance), number)
+    for number, one in left.items():
+        shared: list[tuple[str, str, int]] = []
+        for child in one.names:
+            where, called, instance = one.job
+            for other, first in islice(makers[where, child].items(), 2):
+                if other != called and first < variants[where, child, instance]:
+                    shared.append((child, other, first))
+                    break
+        if shared:
+            child, other, first = shared[0]
+            more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
+            values = {"child": child, "more": more, "other": other, "namespace": _in(one.job.namespace)}
+            yield number, _hit(number, values, [first], again)
 
 
-def _in(job: Job) -> str:
-    return f'the namespace "{namespace(job)}"' if namespace(job) else "the same namespace"
+def _in(namespace: str) -> str:
+    return f'the namespace "{namespace}"' if namespace else "the same namespace"
 
 
-def _named(jobs: list[Job]) -> list[tuple[Doc, Path, str]]:
-    return [(job.cr, written(job.cr.data, *NAME), called(job)) for job in jobs[:3] if job.cr is not None]
-
-
-def _earlier(jobs: list[Job], job: Job) -> list[Job]:
-    """The jobs of other files and documents before the first variant of ``job``."""
-    before: list[Job] = []
-    if len(jobs) == 1 and jobs[0] is job:
-        return before
-    this = instance(job)
-    for other in jobs:
-        if instance(other) == this:
-            break
-        before.append(other)
-    return before
-
-
-@for_all
-def _by_name(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[Job]]:
-    """All jobs by namespace and name; those whose name the API server makes are never the same."""
-    found: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        if job.cr is not None and text(mapping(job.cr.data, "metadata"), "name"):
-            found.setdefault((namespace(job), called(job)), []).append(job)
-    return found
-
-
-@for_all
-def _by_child(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[Job]]:
-    """All jobs by namespace and what they lower to."""
-    found: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        if job.cr is not None and text(mapping(job.cr.data, "metadata"), "name"):
-            for child in _children(job):
-                found.setdefault((namespace(job), child), []).append(job)
-    return found
-
-
-def _children(job: Job) -> list[str]:
-    """What a job lowers to, as kind and first name: groups overlap where they begin alike."""
-    return [f"{group.doc.data['kind']}/{group.doc.data['metadata']['name']}" for group in job.groups]
+def _hit(number: int, values: Mapping[str, Any], others: list[int], again: Again) -> Hit:
+    """At the name of a job, with those of others."""
+    return Hit(named_place(again(number))[1], values, related=[named_place(again(other)) for other in others])

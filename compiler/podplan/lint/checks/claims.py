@@ -8,8 +8,9 @@ from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.checks._jobs import called, for_all, instance, namespace, pods, replicas_of, shown_list
+from podplan.lint.checks._jobs import Named, called, named, namespace, pods, replicas_of, shown_list
 from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.checks._together import Again, Sharers
 from podplan.lint.checks._words import options
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
@@ -166,46 +167,47 @@ def unknown_claim(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]
             yield Hit(user.path, {"claim": claim, "why": why}, doc=user.group.doc, group=user.group)
 
 
-def claim_of_several_jobs(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+class Mounts(NamedTuple):
+    """The claims that a job mounts, each with its access mode if it is for one node or Pod, else ""."""
+
+    job: Named
+    modes: Mapping[str, str]
+
+
+def mounts_left(job: Job) -> Mounts | None:
+    """What a job mounts; None for an object."""
+    if job.cr is None:
+        return None
+    return Mounts(named(job), {claim: _for_one(_modes(job, claim)) for claim in users(job)})
+
+
+def _for_one(modes: list[str]) -> str:
+    return modes[0] if modes and set(modes) <= {"ReadWriteOnce", "ReadWriteOncePod"} else ""
+
+
+def claim_of_several_jobs(left: Mapping[int, Mounts], again: Again) -> Iterator[tuple[int, Hit]]:
     """A claim for one node or Pod that another job, further up, mounts too.
 
     Values: ``claim``, ``mode``, ``others``.
     """
-    job = subject.job
-    for claim, listed in users(job).items():
-        modes = _modes(job, claim)
-        if not modes or not set(modes) <= {"ReadWriteOnce", "ReadWriteOncePod"}:
-            continue
-        before = _earlier(_mounts(subject.jobs).get((namespace(job), claim), []), job)
-        if before:
-            related: list[tuple[Doc, Path, str]] = [
-                (other.group.doc, other.path, f"{called(by)} mounts it") for by, other in before[:3]
-            ]
-            names = list(dict.fromkeys(called(by) for by, _ in before))
-            values = {"claim": claim, "mode": modes[0], "others": shown_list(names)}
-            user = listed[0]
-            yield Hit(user.path, values, related=related, doc=user.group.doc, group=user.group)
+    mounting: dict[tuple[str, str], Sharers] = {}
+    for number, one in left.items():
+        for claim in one.modes:
+            mounting.setdefault((one.job.namespace, claim), Sharers()).add(number, one.job)
+    for number, one in left.items():
+        for claim, mode in one.modes.items():
+            others, names = mounting[one.job.namespace, claim].before(one.job) if mode else ([], [])
+            if others:
+                values = {"claim": claim, "mode": mode, "others": shown_list(names)}
+                related = [_mount(again(other), claim) for other in others]
+                user = users(again(number))[claim][0]
+                yield number, Hit(user.path, values, related=related, doc=user.group.doc, group=user.group)
 
 
-def _earlier(mounts: list[tuple[Job, User]], job: Job) -> list[tuple[Job, User]]:
-    """The mounts of other jobs before the first one of ``job``."""
-    this = instance(job)
-    before: list[tuple[Job, User]] = []
-    for other, user in mounts:
-        if instance(other) == this:
-            break
-        before.append((other, user))
-    return before
-
-
-@for_all
-def _mounts(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[tuple[Job, User]]]:
-    """The first mount of each claim by each job, by namespace and claim."""
-    found: dict[tuple[str, str], list[tuple[Job, User]]] = {}
-    for job in jobs:
-        for claim, listed in users(job).items() if job.cr is not None else ():
-            found.setdefault((namespace(job), claim), []).append((job, listed[0]))
-    return found
+def _mount(job: Job, claim: str) -> tuple[Doc, Path, str]:
+    """The first mount of a claim by a job, as a related place."""
+    user = users(job)[claim][0]
+    return user.group.doc, user.path, f"{called(job)} mounts it"
 
 
 def host_path_data(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

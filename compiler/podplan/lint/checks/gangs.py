@@ -10,13 +10,13 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import entry
 from podplan.lint.checks._jobs import (
+    Instance,
+    Named,
     counted,
-    for_all,
     gpu_pods,
     gpus,
-    instance,
     mode,
-    namespace,
+    named,
     pod_group,
     pods,
     queue_of,
@@ -26,8 +26,9 @@ from podplan.lint.checks._jobs import (
     written,
 )
 from podplan.lint.checks._resources import effective, shown
+from podplan.lint.checks._together import Again
 from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.typing import Any, NamedTuple
 
 GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 ROLE_LABEL = "scheduler.tensorstack.dev/role"
@@ -114,61 +115,102 @@ def _least(groups: list[Group], members: int, resource: str) -> tuple[int, str]:
     return sum(each * number for each, number in by_size.items()), " + ".join(terms)
 
 
-def pod_group_never_full(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+class Wanted(NamedTuple):
+    """As many Pods as a PodGroup waits for, of a role ("" for all), and where in the PodGroup that stands."""
+
+    role: str
+    number: int
+    path: Path
+
+
+class Members(NamedTuple):
+    """What a job, or an object, has to do with the PodGroups that somebody wrote.
+
+    ``carry`` is how many Pods carry the label of a PodGroup, by namespace, PodGroup and role ("" for all).
+    ``labels`` are the PodGroups by the replica types of a job. ``group`` and ``wants`` are of a PodGroup
+    itself.
+    """
+
+    job: Named | None
+    carry: Mapping[tuple[str, str, str], int]
+    labels: Mapping[str, str]
+    group: tuple[str, str] | None
+    wants: tuple[Wanted, ...]
+
+
+def members_left(job: Job) -> Members | None:
+    """The PodGroups of a job; None where it has nothing to do with any that somebody wrote."""
+    gang = pod_group(job) if job.cr is None else None
+    if gang is not None:
+        metadata = gang.doc.data["metadata"]
+        name = text(metadata, "namespace"), text(metadata, "name")
+        return Members(None, {}, {}, name, tuple(_wanted(mapping(gang.doc.data, "spec"))))
+    carry: dict[tuple[str, str, str], int] = {}
+    labels: dict[str, str] = {}
+    for group in job.pods:
+        metadata = group.doc.data["metadata"]
+        label = text(mapping(metadata, "labels"), GROUP_LABEL)
+        for role in dict.fromkeys(("", text(mapping(metadata, "labels"), ROLE_LABEL))) if label else ():
+            key = text(metadata, "namespace"), label, role
+            carry[key] = carry.get(key, 0) + group.replicas
+        labels[group.role] = label
+    if not carry:
+        return None
+    return Members(named(job) if job.cr is not None else None, carry, labels, None, ())
+
+
+def _wanted(spec: Mapping[str, Any]) -> Iterator[Wanted]:
+    wanted: list[tuple[str, object, Path]] = [("", spec.get("minMember"), ("spec", "minMember"))]
+    wanted += [
+        (text(role, "name"), role.get("minMember"), ("spec", "roles", number, "minMember"))
+        for number, role in entries(spec, "roles")
+    ]
+    return (Wanted(role, number, path) for role, number, path in wanted if isinstance(number, int))
+
+
+def pod_group_never_full(left: Mapping[int, Members], again: Again) -> Iterator[tuple[int, Hit]]:
     """Pods in a PodGroup of the repository that wants more of them than there are.
 
     Values: ``group``, ``wanted``, ``pods``, how many there are.
     """
-    for group in {group.role: group for group in subject.job.pods}.values():
-        label = text(mapping(group.doc.data["metadata"], "labels"), GROUP_LABEL)
-        for by_hand in _by_hand(subject.jobs).get((namespace(subject.job), label), []):
-            spec = mapping(by_hand.doc.data, "spec")
-            wanted: list[tuple[str, object, Path]] = [("", spec.get("minMember"), ("spec", "minMember"))]
-            wanted += [
-                (text(role, "name"), role.get("minMember"), ("spec", "roles", number, "minMember"))
-                for number, role in entries(spec, "roles")
-            ]
-            for role, number, at in wanted:
-                there = _members(subject.jobs).get((namespace(subject.job), label, role), 0)
-                if isinstance(number, int) and number > there:
-                    wants = counted(number, f"{role} Pod".lstrip())
-                    values = {"group": label, "wanted": wants, "pods": there}
-                    path: Path = ("metadata", "labels", GROUP_LABEL)
-                    related = [(by_hand.doc, at, "what the PodGroup wants")]
-                    yield Hit(path, values, related=related, doc=group.doc, group=group)
+    by_hand: dict[tuple[str, str], list[int]] = {}
+    for number, one in left.items():
+        if one.group is not None:
+            by_hand.setdefault(one.group, []).append(number)
+    carry = _carry(left) if by_hand else {}
+    for number, one in left.items():
+        if one.job is None:
+            continue
+        for role, label in one.labels.items():
+            for other in by_hand.get((one.job.namespace, label), ()) if label else ():
+                for wanted in left[other].wants:
+                    there = carry.get((one.job.namespace, label, wanted.role), 0)
+                    if wanted.number > there:
+                        yield number, _never_full(again(number), role, wanted, there, again(other))
 
 
-@for_all
-def _by_hand(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[Group]]:
-    """The PodGroups that somebody wrote, by namespace and name."""
-    found: dict[tuple[str, str], list[Group]] = {}
-    for job in jobs:
-        gang = pod_group(job) if job.cr is None else None
-        if gang is not None:
-            metadata = gang.doc.data["metadata"]
-            found.setdefault((text(metadata, "namespace"), text(metadata, "name")), []).append(gang)
-    return found
+def _never_full(job: Job, role: str, wanted: Wanted, there: int, by_hand: Job) -> Hit:
+    group = {group.role: group for group in job.pods}[role]
+    path: Path = ("metadata", "labels", GROUP_LABEL)
+    values = {
+        "group": group.doc.data["metadata"]["labels"][GROUP_LABEL],
+        "wanted": counted(wanted.number, f"{wanted.role} Pod".lstrip()),
+        "pods": there,
+    }
+    related = [(by_hand.groups[0].doc, wanted.path, "what the PodGroup wants")]
+    return Hit(path, values, related=related, doc=group.doc, group=group)
 
 
-@for_all
-def _members(jobs: tuple[Job, ...]) -> dict[tuple[str, str, str], int]:
-    """How many Pods carry the label of a PodGroup, by namespace, PodGroup and role ("" for all roles)."""
-    largest: dict[tuple[str, str, str, object], int] = {}
-    for number, job in enumerate(jobs):
-        here: dict[tuple[str, str, str], int] = {}
-        for group in job.pods:
-            metadata = group.doc.data["metadata"]
-            labels = mapping(metadata, "labels")
-            where, name = text(metadata, "namespace"), text(labels, GROUP_LABEL)
-            for role in dict.fromkeys(("", text(labels, ROLE_LABEL))) if name else ():
-                here[where, name, role] = here.get((where, name, role), 0) + group.replicas
-        which = instance(job) if job.cr is not None else number
-        for (where, name, role), count in here.items():
-            key = (where, name, role, which)
-            largest[key] = max(count, largest.get(key, 0))
+def _carry(left: Mapping[int, Members]) -> dict[tuple[str, str, str], int]:
+    """How many Pods of all jobs carry the label of a PodGroup; of a job's variants the one with most."""
+    largest: dict[tuple[tuple[str, str, str], Instance | int], int] = {}
+    for number, one in left.items():
+        which = one.job.instance if one.job is not None else number
+        for key, count in one.carry.items():
+            largest[key, which] = max(count, largest.get((key, which), 0))
     members: dict[tuple[str, str, str], int] = {}
-    for (where, name, role, _), count in largest.items():
-        members[where, name, role] = members.get((where, name, role), 0) + count
+    for (key, _), count in largest.items():
+        members[key] = members.get(key, 0) + count
     return members
 
 

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
 from podplan.lint.checks._jobs import (
-    called,
-    for_all,
-    instance,
+    Instance,
+    named,
     namespace,
     pod_group,
     queue_of,
     shown_list,
     spec_of,
-    written,
 )
 from podplan.lint.checks._resources import effective, resources, shown
+from podplan.lint.checks._together import Again, named_place
+from podplan.lint.locate import locate
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.typing import Any, NamedTuple
 
 DURATION = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
@@ -119,53 +119,78 @@ def _seconds(duration: str) -> int:
     return seconds
 
 
-def queue_oversubscribed(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+class Demand(NamedTuple):
+    """What a job asks of its queue and the quota that its inventory has for that, in 10⁻⁹ by resource."""
+
+    job: Instance
+    file: str
+    queue: str
+    asks: Mapping[str, int]
+    quota: Mapping[str, int]
+
+
+def demand_left(job: Job) -> Demand | None:
+    """What a job asks of its queue; None for an object, and a job that is in none."""
+    gang = pod_group(job)
+    if job.cr is None or gang is None:
+        return None
+    queue, asked = queue_of(gang), dict.fromkeys(name for group in job.pods for name in resources(group))
+    quota = mapping(entry(job, "queues", queue), "quota")
+    known = {resource: most for resource in quota if (most := quantities.parse(quota[resource])) is not None}
+    asks = {
+        resource: sum(effective(group, resource) * group.replicas for group in job.pods) for resource in asked
+    }
+    return Demand(named(job).instance, locate(job.cr, ()).location.file, queue, asks, known)
+
+
+def queue_oversubscribed(left: Mapping[int, Demand], again: Again) -> Iterator[tuple[int, Hit]]:
     """Jobs that together ask for more than the quota of their queue; said once, at the largest.
 
     Values: ``queue``, ``resource``, ``needs``, ``quota``, ``jobs``.
     """
-    gang, inventory = pod_group(subject.job), subject.job.inventory
-    if gang is None or inventory is None:
-        return
-    queue = queue_of(gang)
-    for resource, amount in mapping(entry(subject.job, "queues", queue), "quota").items():
-        most = quantities.parse(amount)
-        demands = _by_queue(subject.jobs).get((queue, resource), [])
-        needs = sum(demand for demand, _ in demands)
-        if most is None or len(demands) < 2 or needs <= most or demands[0][1] is not subject.job:
-            continue
-        values = {
-            "queue": queue,
-            "resource": resource,
-            "needs": shown(needs, resource),
-            "quota": shown(most, resource),
-            "jobs": len(demands),
-        }
-        related: list[tuple[Doc, Path, str]] = [
-            (inventory, ("spec", "queues", queue, "quota", resource), "the quota of the queue")
-        ]
-        for demand, job in demands[:5]:
-            if job.cr is not None:
-                at = written(job.cr.data, "metadata", "name")
-                related.append((job.cr, at, f"{called(job)} asks for {shown(demand, resource)}"))
-        about = [job for _, job in demands]
-        yield Hit(("spec", "queue"), values, related=related, doc=gang.doc, group=gang, about=about)
+    by_queue = _by_queue(left)
+    for number, one in left.items():
+        for resource, most in one.quota.items():
+            demands = by_queue.get((one.queue, resource), [])
+            needs = sum(demand for demand, _ in demands) if demands[:1] and demands[0][1] == number else 0
+            if len(demands) > 1 and needs > most:
+                values = {
+                    "queue": one.queue,
+                    "resource": resource,
+                    "needs": shown(needs, resource),
+                    "quota": shown(most, resource),
+                    "jobs": len(demands),
+                }
+                about = {left[other].file for _, other in demands}
+                yield number, _oversubscribed(values, demands, about, again)
 
 
-@for_all
-def _by_queue(jobs: tuple[Job, ...]) -> dict[tuple[str, str], list[tuple[int, Job]]]:
-    """What each job asks for, largest first, by queue and resource; of a job's variants the largest."""
-    largest: dict[tuple[str, str, object], tuple[int, Job]] = {}
-    for job in jobs:
-        gang = pod_group(job)
-        if gang is None or job.cr is None:
-            continue
-        for resource in {name for group in job.pods for name in resources(group)}:
-            demand = sum(effective(group, resource) * group.replicas for group in job.pods)
-            key = (queue_of(gang), resource, instance(job))
+def _oversubscribed(
+    values: Mapping[str, Any], demands: list[tuple[int, int]], about: Iterable[str], again: Again
+) -> Hit:
+    """At the queue of the job that asks for most, with the quota and the first of all that ask."""
+    job, resource = again(demands[0][1]), values["resource"]
+    gang, inventory = pod_group(job), job.inventory
+    assert gang is not None
+    assert inventory is not None
+    related: list[tuple[Doc, Path, str]] = [
+        (inventory, ("spec", "queues", values["queue"], "quota", resource), "the quota of the queue")
+    ]
+    for demand, number in demands[:5]:
+        cr, at, name = named_place(again(number))
+        related.append((cr, at, f"{name} asks for {shown(demand, resource)}"))
+    return Hit(("spec", "queue"), values, related=related, doc=gang.doc, group=gang, about=about)
+
+
+def _by_queue(left: Mapping[int, Demand]) -> dict[tuple[str, str], list[tuple[int, int]]]:
+    """What jobs ask for with their numbers, largest first, by queue and resource; of variants the largest."""
+    largest: dict[tuple[str, str, Instance], tuple[int, int]] = {}
+    for number, one in left.items():
+        for resource, demand in one.asks.items():
+            key = (one.queue, resource, one.job)
             if demand and (key not in largest or demand > largest[key][0]):
-                largest[key] = demand, job
-    demands: dict[tuple[str, str], list[tuple[int, Job]]] = {}
+                largest[key] = demand, number
+    demands: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for (queue, resource, _), found in largest.items():
         demands.setdefault((queue, resource), []).append(found)
     for found_all in demands.values():

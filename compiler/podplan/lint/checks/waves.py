@@ -4,64 +4,82 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._gitops import WAVE, annotations_of, at, hooks, wave_of
-from podplan.lint.checks._jobs import called, for_all, namespace, written
+from podplan.lint.checks._jobs import namespace
+from podplan.lint.checks._together import Again, named_place
 from podplan.lint.checks.claims import users
 from podplan.lint.checks.references import references
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job
 from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.typing import NamedTuple
 
 
 class Need(NamedTuple):
-    """An object that a job cannot start without."""
+    """An object by its kind, namespace and name."""
 
     kind: str
+    namespace: str
     name: str
 
 
-def applied_too_late(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+class Turn(NamedTuple):
+    """When something is applied: a job with what it cannot start without, or an object that is in a wave.
+
+    A hook has phases of its own, and leaves nothing here.
+    """
+
+    wave: int
+    needs: tuple[Need, ...] = ()
+    object: Need | None = None
+
+
+def turn_left(job: Job) -> Turn | None:
+    """When a job or an object is applied; None where that matters to no other."""
+    data = job.cr.data if job.cr is not None else job.groups[0].doc.data
+    if hooks(data) or (job.cr is None and WAVE not in annotations_of(data)):
+        return None
+    if job.cr is not None:
+        return Turn(wave_of(data), tuple(dict.fromkeys(_needs(job))))
+    metadata = mapping(data, "metadata")
+    return Turn(
+        wave_of(data), object=Need(text(data, "kind"), text(metadata, "namespace"), text(metadata, "name"))
+    )
+
+
+def applied_too_late(left: Mapping[int, Turn], again: Again) -> Iterator[tuple[int, Hit]]:
     """An object of the repository that a job needs and that is in a later wave; the first, once per job.
 
-    Values: ``job``, ``wave``, ``needs``, ``later``. A hook has phases of its own.
+    Values: ``job``, ``wave``, ``needs``, ``later``.
     """
-    job = subject.job
+    there = {one.object: number for number, one in left.items() if one.object is not None}
+    for number, one in left.items():
+        for need in one.needs:
+            if need in there and left[there[need]].wave > one.wave:
+                yield number, _too_late(again(number), need, again(there[need]).groups[0].doc)
+                break
+
+
+def _too_late(job: Job, need: Need, later: Doc) -> Hit:
     assert job.cr is not None
-    if hooks(job.cr.data):
-        return
-    wave, there = wave_of(job.cr.data), _objects(subject.jobs)
-    for need in _needs(job):
-        where = "" if need.kind == "Namespace" else namespace(job)
-        doc = there.get((need.kind, where, need.name))
-        if doc is None or hooks(doc.data) or wave_of(doc.data) <= wave:
-            continue
-        later = wave_of(doc.data)
-        values = {"job": called(job), "wave": wave, "needs": f"{need.kind}/{need.name}", "later": later}
-        here = at(WAVE) if WAVE in annotations_of(job.cr.data) else written(job.cr.data, "metadata", "name")
-        related: list[tuple[Doc, Path, str]] = [(doc, at(WAVE), f"wave {later}")]
-        yield Hit(here, values, related=related)
-        return
+    cr, place, name = named_place(job)
+    wave = wave_of(later.data)
+    values = {
+        "job": name,
+        "wave": wave_of(cr.data),
+        "needs": f"{need.kind}/{need.name}",
+        "later": wave,
+    }
+    here = at(WAVE) if WAVE in annotations_of(cr.data) else place
+    return Hit(here, values, related=[(later, at(WAVE), f"wave {wave}")])
 
 
 def _needs(job: Job) -> Iterator[Need]:
-    if namespace(job):
-        yield Need("Namespace", namespace(job))
+    where = namespace(job)
+    if where:
+        yield Need("Namespace", "", where)
     for claim in users(job):
-        yield Need("PersistentVolumeClaim", claim)
+        yield Need("PersistentVolumeClaim", where, claim)
     for group in job.pods:
         for reference in references(group):
-            yield Need(reference.kind, reference.name)
-
-
-@for_all
-def _objects(jobs: tuple[Job, ...]) -> dict[tuple[str, str, str], Doc]:
-    """The objects of the repository that are in a wave, by kind, namespace and name."""
-    found: dict[tuple[str, str, str], Doc] = {}
-    for job in jobs:
-        doc = job.groups[0].doc if job.cr is None and job.groups else None
-        if doc is not None and WAVE in annotations_of(doc.data):
-            metadata, kind = mapping(doc.data, "metadata"), text(doc.data, "kind")
-            found[kind, text(metadata, "namespace"), text(metadata, "name")] = doc
-    return found
+            yield Need(reference.kind, where, reference.name)

@@ -1,0 +1,230 @@
+"""Policies about all jobs: what jobs leave for them, and jobs made again from the text of their file."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from podplan.check import Result, check_sources
+from podplan.checking import again, together
+from podplan.checking.before import before
+from podplan.checking.together import Kept, Together
+from podplan.emit import emit
+from podplan.lint import checks
+from podplan.lint.catalogue import ours
+from podplan.lint.policy import Policy, policy
+from podplan.lint.selection import Selection, selected
+from podplan.lint.subject import Job
+from podplan.pipeline import Settings
+from podplan.provenance import Doc
+from podplan.reading import Reader
+from podplan.source import Document, Source, read
+from tests.policies import inventory
+
+ABOUT_ALL = {"NAME002", "NAME003", "SCHED007", "SCHED012", "VOL004", "GIT008"}
+WAVE = "argocd.argoproj.io/sync-wave"
+GROUP = "scheduler.tensorstack.dev/group-name"
+CLUSTER = inventory(
+    {
+        "pvcs": {"data": {"accessModes": ["ReadWriteOnce"]}},
+        "queues": {"research": {"quota": {"nvidia.com/gpu": 3}}},
+    }
+)
+
+
+def cr(name: str, kind: str = "PyTorchTrainingJob", labels: dict[str, str] | None = None) -> dict[str, Any]:
+    container = {
+        "name": "pytorch",
+        "image": "registry.example.com/train:1",
+        "args": ["train.py"],
+        "resources": {"limits": {"nvidia.com/gpu": 1}},
+        "volumeMounts": [{"name": "data", "mountPath": "/data"}],
+    }
+    volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    template = {"metadata": {"labels": labels or {}}, "spec": {"containers": [container], "volumes": volumes}}
+    return {
+        "apiVersion": "batch.tensorstack.dev/v1beta1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": "vision"},
+        "spec": {
+            **({} if labels else {"scheduler": {"t9kScheduler": {"queue": "research", "priority": 5}}}),
+            "replicaSpecs": [{"type": "worker", "replicas": 1, "template": template}],
+        },
+    }
+
+
+def profile(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "podplan/v1",
+        "kind": "JobProfile",
+        "metadata": {"name": name, "namespace": "vision"},
+        "spec": {
+            "job": "PyTorchTrainingJob",
+            "image": "registry.example.com/train:1",
+            "run": ["train.py", "--fold", "${{ matrix.fold }}"],
+            "replicas": 2,
+            "matrix": {"axes": {"fold": [1, 2]}},
+            "environments": {"dev": {"replicas": 1}, "prod": {"namespace": "prod"}},
+            "data": [{"name": "data", "pvc": "data", "mount": "/data"}],
+            "schedule": {"queue": "research"},
+        },
+    }
+
+
+GANG: dict[str, Any] = {
+    "apiVersion": "scheduler.tensorstack.dev/v1beta1",
+    "kind": "PodGroup",
+    "metadata": {"name": "ours", "namespace": "vision"},
+    "spec": {"minMember": 9, "queue": "research", "roles": [{"name": "worker", "minMember": 2}]},
+}
+CLAIM: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolumeClaim",
+    "metadata": {"name": "data", "namespace": "vision", "annotations": {WAVE: "2"}},
+}
+BOTH = {"apiVersion": "v1", "kind": "List", "items": [cr("b"), CLAIM, cr("a")]}
+FILES: dict[str, list[dict[str, Any]]] = {
+    "a.yaml": [cr("a"), cr("c"), cr("a")],
+    "list.yaml": [BOTH],
+    "other-kind.yaml": [cr("a", "GenericJob"), cr("a", "XGBoostTrainingJob")],
+    "gang.yaml": [GANG, cr("d", labels={GROUP: "ours"})],
+    "profile.yaml": [profile("p")],
+    "profile-again.yaml": [profile("p")],
+    "last.yaml": [cr("c"), profile("q")],
+}
+
+
+def sources(files: dict[str, list[dict[str, Any]]]) -> Iterator[Source]:
+    return (read(emit(docs).encode(), file) for file, docs in files.items())
+
+
+def checked(found: Iterator[Source], policies: tuple[Policy, ...] | None = None) -> Result:
+    mine = selected(ours(), Selection(select=tuple(ABOUT_ALL)))
+    settings = Settings(policies=tuple(mine) if policies is None else policies)
+    return check_sources(found, settings, Reader(CLUSTER))
+
+
+def test_jobs_made_again_give_the_findings_of_those_that_are_kept_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = checked(sources(FILES))
+    assert {found.rule for found in now.findings} >= ABOUT_ALL
+    monkeypatch.setattr(Together, "add", lambda self, job, origin: self._kept.append(Kept(origin, job)))
+    assert checked(sources(FILES)) == now
+
+
+def test_a_job_made_again_is_beside_what_it_was_before() -> None:
+    files = {"a.yaml": [cr("a")], "b.yaml": [cr("b")]}
+    settings = Settings()
+    was = before(sources(files), settings, Reader())
+    text = emit(files["b.yaml"])
+    job = again.Again(settings, Reader(), was).job(again.Origin("b.yaml", text, 0))
+    assert job.compared
+    assert job.before is not None
+    assert job.before.data["metadata"]["name"] == "b"
+
+
+@pytest.mark.parametrize("doc", [cr("same"), profile("same"), GANG, CLAIM], ids=lambda doc: doc["kind"])
+def test_no_document_stays_once_the_next_is_read(doc: dict[str, Any]) -> None:
+    alive = []
+
+    def found() -> Iterator[Source]:
+        for number in range(16):
+            if number in (5, 15):
+                gc.collect()
+                alive.append(sum(isinstance(one, Doc | Document) for one in gc.get_objects()))
+            metadata = {**doc["metadata"], "name": f"{doc['metadata']['name']}-{number}"}
+            yield read(emit([{**doc, "metadata": metadata}]).encode(), f"{number}.yaml")
+
+    checked(found())
+    assert alive[0] == alive[1]
+
+
+def test_what_jobs_leave_is_plain_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[tuple[Any, ...]] = []
+
+    def noted(self: Together, job: Job) -> tuple[Any, ...]:
+        left.append(tuple(checks.left(check, job) for check in self._checks))
+        return left[-1]
+
+    monkeypatch.setattr(Together, "_left", noted)
+    checked(sources(FILES))
+    assert len(left) > len(FILES)
+    for row in left:
+        demand_plain(row)
+
+
+def demand_plain(value: Any) -> None:
+    if isinstance(value, dict):
+        demand_plain(tuple(value.items()))
+    elif isinstance(value, tuple):
+        assert not isinstance(value, Doc | Job)
+        for one in value:
+            demand_plain(one)
+    else:
+        assert value is None or type(value) in (str, int)
+
+
+def test_each_check_about_all_jobs_says_what_they_leave() -> None:
+    about_all = {policy.body for policy in ours() if policy.scope.level == "set"}
+    assert about_all == set(checks.LEFT)
+
+
+def test_one_job_alone_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(check: str, job: Job) -> None:
+        raise AssertionError(f"{check} was asked of {job} alone")
+
+    monkeypatch.setattr(together, "left", refused)
+    assert checked(sources({"a.yaml": [cr("a")]})).findings == []
+
+
+def test_jobs_that_are_all_alike_are_made_again_a_few_times_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    def counted(content: bytes, file: str) -> Source:
+        made.append(file)
+        return read(content, file)
+
+    monkeypatch.setattr(again, "read", counted)
+    number = 30
+    result = checked(sources({f"{one}.yaml": [cr("same")] for one in range(number)}))
+    assert sum(found.rule == "NAME002" for found in result.findings) == number - 1
+    assert len(made) <= 3 * number  # once for each of NAME002 and VOL004, and a few that they point at
+
+
+def test_a_variant_is_not_made_with_all_the_others_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    whole = again.Again._made
+
+    def counted(self: again.Again, origin: again.Origin) -> tuple[Job, ...]:
+        made.append(origin)
+        return whole(self, origin)
+
+    monkeypatch.setattr(again.Again, "_made", counted)
+    wide = profile("wide")
+    wide["spec"]["matrix"]["axes"]["fold"] = list(range(8))
+    checked(sources({"a.yaml": [wide], "b.yaml": [wide]}))
+    assert len(made) <= 2 * len(ABOUT_ALL)
+
+
+def test_a_schema_about_the_set_is_asked_of_each_job() -> None:
+    asked = policy(
+        {
+            "id": "ORG001",
+            "name": "named-otherwise",
+            "severity": "error",
+            "summary": "No job is called a.",
+            "basis": "documented",
+            "scope": {"level": "set"},
+            "schema": {"properties": {"metadata": {"properties": {"name": {"not": {"const": "a"}}}}}},
+            "message": "called a",
+        },
+        "ORG001.yaml",
+    )
+    alone = checked(sources({"a.yaml": [cr("a")]}), (asked,))
+    assert [found.message for found in alone.findings] == ["called a"]
+    two = checked(sources({"a.yaml": [cr("a"), cr("b")]}), (asked,))
+    assert len(two.findings) == 1
