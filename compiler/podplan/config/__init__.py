@@ -109,7 +109,7 @@ def _settings(file: File) -> dict[str, Any]:
         elif key == "severity":
             settings[key] = _severities(value)
         elif key != "extend":
-            settings[key] = tuple(value) if isinstance(value, list) else value
+            settings[key] = tuple(dict.fromkeys(value)) if isinstance(value, list) else value
     return settings
 
 
@@ -126,9 +126,9 @@ def _path_settings(file: File, number: int, entry: Mapping[str, Any]) -> PathSet
         tuple(entry["match"]),
         entry.get("preset"),
         entry.get("preview"),
-        tuple(entry["select"]) if "select" in entry else None,
-        tuple(entry.get("extend-select", ())),
-        tuple(entry.get("ignore", ())),
+        tuple(dict.fromkeys(entry["select"])) if "select" in entry else None,
+        tuple(dict.fromkeys(entry.get("extend-select", ()))),
+        tuple(dict.fromkeys(entry.get("ignore", ()))),
         _severities(entry.get("severity", {})),
         file.place("paths", number),
     )

@@ -121,8 +121,13 @@ def without_nulls(value: Any) -> Any:
 
 
 def profile_for(cr: Data) -> Data:
-    """The profile that compiles to exactly ``cr``, the one with the fewest overrides."""
-    proposals = [profile for fields in _proposals(cr) if (profile := _completed(cr, fields)) is not None]
+    """The profile that compiles to exactly ``cr``, the first without overrides or the one with the fewest."""
+    proposals = []
+    for fields in _proposals(cr):
+        profile = _completed(cr, fields)
+        if profile is not None and "override" not in profile["spec"]:
+            return profile
+        proposals += [profile] if profile is not None else []
     return min(proposals, key=lambda found: (len(str(found["spec"].get("override", ""))), len(str(found))))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from podplan.findings import Severity
 from podplan.kubernetes.shape import mapping
@@ -40,7 +40,7 @@ class Selection(NamedTuple):
     @property
     def selects(self) -> bool:
         """Whether the preset is replaced, here or in a wider place."""
-        return bool(self.select) or (self.wider is not None and self.wider.selects)
+        return any(one.select for one in _outwards(self))
 
 
 class Ruling(NamedTuple):
@@ -144,13 +144,22 @@ def _is_on(rule: Rule, selection: Selection, by_default: bool) -> bool:
     """The longest code or prefix that speaks of a rule decides; of equal ones, ignore wins."""
     if _longest(rule, selection.mandatory) >= 0:
         return True
-    chosen = _longest(rule, (*selection.select, *selection.extend_select))
-    left_out = _longest(rule, selection.ignore)
-    if max(chosen, left_out) > -1:
-        return chosen > left_out
-    if selection.select or selection.wider is None:
-        return by_default
-    return _is_on(rule, selection.wider, by_default)
+    for one in _outwards(selection):
+        chosen = max(_longest(rule, one.select), _longest(rule, one.extend_select))
+        left_out = _longest(rule, one.ignore)
+        if max(chosen, left_out) > -1:
+            return chosen > left_out
+        if one.select:
+            break
+    return by_default
+
+
+def _outwards(selection: Selection) -> Iterator[Selection]:
+    """A selection and the wider ones; a loop, for each [[paths]] of a podplan.toml may have made one."""
+    wider: Selection | None = selection
+    while wider is not None:
+        yield wider
+        wider = wider.wider
 
 
 def _longest(rule: Rule, texts: Collection[str]) -> int:

@@ -5,8 +5,9 @@ Steps are made one after the other, each in the text that the one before left; c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
 
 from podplan.findings import Change, Path
 from podplan.fixing.edits import Refused
@@ -24,6 +25,8 @@ from podplan.source.tree import Tree
 from podplan.typing import Any, NamedTuple
 
 MAX_STEPS = 1_000  # of one file
+MAX_FAILED = 4  # that are told apart in one file; each takes reading its document a dozen times
+DOES_NOT_HOLD = "the text around it does not allow it"
 NEW_DIALECT = "launcher, worker → torchConfig, replicaSpecs"
 OF_PROFILE = "colossalai.dialect launcher → replicaSpecs"
 
@@ -75,70 +78,89 @@ def migrated(source: Source) -> Migrated:
     done: list[Step] = []
     refused: dict[_Key, Step] = {}
     for _ in range(MAX_STEPS):
-        made, text = _together(source, refused) or _first(source, refused) or ([], "")
-        if not made:
+        made, cuts = _together(source, refused)
+        after = read(_spliced(source.text, cuts).encode(), source.file)
+        if not made or after.faults:
             break
         done += [Step(_line(wanted), wanted.says, wanted.why) for wanted in made]
-        source = read(text.encode(), source.file)
+        source = after
     return Migrated(source.text, tuple(done), tuple(refused.values()))
 
 
-def _together(source: Source, refused: dict[_Key, Step]) -> tuple[list[_Wanted], str] | None:
-    """All that can be done at once; None where there is nothing, or it does not go together.
+def _together(source: Source, refused: dict[_Key, Step]) -> tuple[list[_Wanted], list[_Cut]]:
+    """What can be done at once, and what becomes of the documents; each is judged by itself.
 
-    What changes in place comes first, so that lines are told as they were; then one move for each document.
+    What changes in place comes first, so that lines are told as they were; then moves that are apart.
     """
-    for chosen in _in_place(_all(source)), _one_each(_all(source), refused):
+    for chosen in _in_place, _apart:
+        wanted = chosen(one for one in _all(source) if _key(one) not in refused)
+        written = extents(source.text) if wanted else []
         made: list[_Wanted] = []
-        found: list[_Cut] = []
-        written = extents(source.text) if any(chosen) else []
-        for wanted in chosen:
-            if _key(wanted) in refused:
-                continue
-            try:
-                found += _cuts(wanted, written)
-                made.append(wanted)
-            except Refused as error:
-                refused[_key(wanted)] = Step(_line(wanted), wanted.says, str(error))
-        found.sort()
-        if made and not any(one.end > other.start for one, other in pairwise(found)):
-            text = _spliced(source.text, found)
-            if _holds(source, text):
-                return made, text
-    return None
+        cuts: list[_Cut] = []
+        for index, found in groupby(wanted, key=lambda one: one.document.index):
+            extent = written[index]  # in a file without faults, all are counted
+            those, text = _most(extent, list(found), refused)
+            if those:
+                made += those
+                cuts.append(_Cut(extent.start, extent.end, text))
+        if made:
+            return made, cuts
+    return [], []
 
 
-def _in_place(found: Iterator[_Wanted]) -> list[_Wanted]:
+def _in_place(found: Iterable[_Wanted]) -> list[_Wanted]:
     return [wanted for wanted in found if wanted.old is not None and wanted.old.change is not None]
 
 
-def _one_each(found: Iterator[_Wanted], refused: dict[_Key, Step]) -> list[_Wanted]:
-    """The first of each document that can still be done."""
-    first: dict[int, _Wanted] = {}
+def _apart(found: Iterable[_Wanted]) -> list[_Wanted]:
+    """The first for each entry of a list, or document, but none within that of another."""
+    chosen: list[_Wanted] = []
+    homes: set[tuple[int, Path]] = set()
+    above: set[tuple[int, Path]] = set()
     for wanted in found:
-        if _key(wanted) not in refused:
-            first.setdefault(wanted.document.index, wanted)
-    return list(first.values())
+        home = _home(wanted)
+        number = wanted.document.index
+        ways = {(number, home[:cut]) for cut in range(len(home) + 1)}
+        if (number, home) not in above and homes.isdisjoint(ways):
+            chosen.append(wanted)
+            homes.add((number, home))
+            above |= ways
+    return chosen
 
 
-def _first(source: Source, refused: dict[_Key, Step]) -> tuple[list[_Wanted], str] | None:
-    """The first thing that can be done, and the text after it; None where nothing is left."""
-    written = extents(source.text)
-    for wanted in _all(source):
-        key = _key(wanted)
-        if key in refused:
-            continue
-        try:
-            text = _spliced(source.text, sorted(_cuts(wanted, written)))
-        except Refused as error:
-            refused[key] = Step(_line(wanted), wanted.says, str(error))
-            continue
-        if wanted.says == OF_PROFILE and (lost := _lost(source, text)):
-            return [wanted._replace(why=f"{wanted.why}; {', '.join(lost)} goes with it")], text
-        if _holds(source, text):
-            return [wanted], text
-        refused[key] = Step(_line(wanted), wanted.says, "the text around it does not allow it")
-    return None
+def _home(wanted: _Wanted) -> Path:
+    """The innermost entry of a list that all of a change is in; the document where there is none."""
+    if wanted.says == OF_PROFILE:
+        return ()
+    path, to = wanted.path, wanted.old.to if wanted.old is not None else wanted.path
+    common = 0
+    while common < min(len(path), len(to)) and path[common] == to[common]:
+        common += 1
+    return path[: max((at + 1 for at in range(common) if isinstance(path[at], int)), default=0)]
+
+
+def _most(extent: Extent, chosen: list[_Wanted], refused: dict[_Key, Step]) -> tuple[list[_Wanted], str]:
+    """All of ``chosen`` made in a document; where they do not go together, as many as do, found by halves.
+
+    What is made comes back, and the text of the document then.
+    """
+    made, found, lost = _cuts(extent, chosen, refused)
+    if not made:
+        return [], ""
+    found.sort()
+    if not any(one.end > other.start for one, other in pairwise(found)):
+        before = made[0].document.text[extent.start : extent.end]
+        inside = [_Cut(start - extent.start, end - extent.start, text) for start, end, text in found]
+        text = _spliced(before, inside)
+        if _holds(before, text, lost):
+            return made, text
+    failed = sum(step.why == DOES_NOT_HOLD for step in refused.values())
+    if len(made) == 1 or failed >= MAX_FAILED:
+        refused |= {_key(wanted): Step(_line(wanted), wanted.says, DOES_NOT_HOLD) for wanted in made}
+        return [], ""
+    half = len(made) // 2
+    first = _most(extent, made[:half], refused)
+    return first if first[0] else _most(extent, made[half:], refused)
 
 
 def _spliced(text: str, cuts: list[_Cut]) -> str:
@@ -150,16 +172,10 @@ def _spliced(text: str, cuts: list[_Cut]) -> str:
     return "".join([*parts, text[last:]])
 
 
-def _holds(source: Source, text: str) -> bool:
-    """Whether a new text of a file can be read, and has all of its comments."""
-    after = read(text.encode(), source.file)
-    return text != source.text and not after.faults and said(after) == said(source)
-
-
-def _lost(source: Source, text: str) -> list[str]:
-    """The comments that a new text of a file does not have; none where it cannot be read."""
-    after = read(text.encode(), source.file)
-    return [] if after.faults else list(said(source) - said(after))
+def _holds(before: str, text: str, lost: Counter[str]) -> bool:
+    """Whether a new text of a document can be read, and has its comments but for those that go."""
+    now = read(text.encode(), "")
+    return text != before and not now.faults and said(now) + lost == _said(before)
 
 
 def _key(wanted: _Wanted) -> _Key:
@@ -206,17 +222,41 @@ def _of_profile(document: Document) -> Iterator[_Wanted]:
         yield _Wanted(document, path, OF_PROFILE, "it is what podplan writes unless told otherwise")
 
 
-def _cuts(wanted: _Wanted, written: list[Extent]) -> list[_Cut]:
-    """The stretches of the file that become something else when something is done. Raises Refused."""
-    document, old = wanted.document, wanted.old
-    if old is not None and old.change is not None:
-        return [_Cut(edit.start, edit.end, edit.text) for edit in edits(document, old)]
-    if old is None and wanted.says == OF_PROFILE:
-        return [_Cut(0, len(document.text), without_dialect(document, wanted.path))]
-    extent = written[document.index]  # in a file without faults, all are counted
-    tree = commented(document.text, extent.tree, extent.start, extent.end)
-    new = moved(tree, old) if old is not None else _in_new_dialect(tree, wanted)
-    return [_Cut(extent.start, extent.end, rewritten(document.text, tree, new, extent.start, extent.end))]
+def _cuts(
+    extent: Extent, chosen: list[_Wanted], refused: dict[_Key, Step]
+) -> tuple[list[_Wanted], list[_Cut], Counter[str]]:
+    """Those of ``chosen`` that can be made, what becomes something else for it, and comments that go."""
+    made: list[_Wanted] = []
+    cuts: list[_Cut] = []
+    lost: Counter[str] = Counter()
+    text = chosen[0].document.text
+    before = now = None
+    for wanted in chosen:
+        document, old = wanted.document, wanted.old
+        try:
+            if old is not None and old.change is not None:
+                cuts += [_Cut(edit.start, edit.end, edit.text) for edit in edits(document, old)]
+            elif old is None and wanted.says == OF_PROFILE:
+                new = without_dialect(document, wanted.path, extent)
+                cuts.append(_Cut(extent.start, extent.end, new))
+                gone = _said(text[extent.start : extent.end]) - _said(new)
+                lost += gone
+                also = f"; {', '.join(gone)} goes with it" if gone else ""
+                wanted = wanted._replace(why=wanted.why + also)
+            else:
+                before = before or commented(text, extent.tree, extent.start, extent.end)
+                now = moved(now or before, old) if old is not None else _in_new_dialect(now or before, wanted)
+            made.append(wanted)
+        except Refused as error:
+            refused[_key(wanted)] = Step(_line(wanted), wanted.says, str(error))
+    if before and now:
+        new = rewritten(text, before, now, extent.start, extent.end)
+        cuts.append(_Cut(extent.start, extent.end, new))
+    return made, cuts, lost
+
+
+def _said(text: str) -> Counter[str]:
+    return said(read(text.encode(), ""))
 
 
 def _in_new_dialect(tree: Tree, wanted: _Wanted) -> Tree:

@@ -8,7 +8,7 @@ from podplan.findings import Change, Path
 from podplan.fixing.apply import applied
 from podplan.fixing.edits import Refused, edits_for
 from podplan.formatting.comments import commented
-from podplan.formatting.extents import extents
+from podplan.formatting.extents import Extent
 from podplan.formatting.rewriting import rewritten
 from podplan.migrating.spellings import without
 from podplan.schema.spelling import old_kind
@@ -52,8 +52,8 @@ def launcher_dialects(data: Data) -> list[Path]:
     return found
 
 
-def without_dialect(document: Document, path: Path) -> str:
-    """The text of the file without the dialect at ``path``. Raises Refused.
+def without_dialect(document: Document, path: Path, extent: Extent) -> str:
+    """The text of the document, which is ``extent``, without the dialect at ``path``. Raises Refused.
 
     There a launcher has no template, so ``pod`` of the spec is not for it; its role then says so.
     """
@@ -62,24 +62,24 @@ def without_dialect(document: Document, path: Path) -> str:
         if beside:
             number = where[-1] + 1 if isinstance(where[-1], int) else 1
             raise Refused(f"override {number} is about {beside[0]}, which the other dialect does not have")
-    text = _removed(document, path)
+    text = _removed(document, path, extent)
     if not any("pod" in overlay for _, overlay in overlays(document.data)):
         return text
-    after = read(text.encode(), document.file).documents[document.index]
-    change = _launcher_without_pod(after.data["spec"])
-    return applied(text, edits_for(after, change)) if change is not None else text
+    after = read(text.encode(), document.file).documents
+    if len(after) != 1:
+        raise Refused("the document cannot be read without what stands above it")
+    change = _launcher_without_pod(after[0].data["spec"])
+    return applied(text, edits_for(after[0], change)) if change is not None else text
 
 
-def _removed(document: Document, path: Path) -> str:
-    """The text of the file without a field, and the map that held nothing else, and their comments."""
-    extent = extents(document.text)[document.index]
+def _removed(document: Document, path: Path, extent: Extent) -> str:
+    """The text of a document without a field, and the map that held nothing else, and their comments."""
     tree = commented(document.text, extent.tree, extent.start, extent.end)
     try:
         new, _ = without(tree, path)
     except LookupError:
         raise Refused("it comes through an alias or a merge key") from None
-    text = rewritten(document.text, tree, new, extent.start, extent.end)
-    return document.text[: extent.start] + text + document.text[extent.end :]
+    return rewritten(document.text, tree, new, extent.start, extent.end)
 
 
 def _launcher_without_pod(spec: Data) -> Change | None:

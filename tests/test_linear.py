@@ -1,0 +1,174 @@
+"""What grows with the documents or entries of a file takes work in proportion to it, and not to its square.
+
+Calls are counted and not seconds, so a busy machine makes no difference.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podplan.config import Config, config_for
+from podplan.formatting.extents import extents
+from podplan.importing import import_cr
+from podplan.importing.comments import comments_of
+from podplan.lint.comments import suppressions
+from podplan.lint.selection import Selection, ruling, with_changes
+from podplan.migrating import migrated
+from podplan.reading.documents import items
+from podplan.rules import RULES
+from podplan.source import read
+from podplan.source.comments import markers_around
+from podplan.source.places import line_start
+
+DEEPSPEED = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: {kind}
+metadata: {{name: job-{number}}}  # its name
+spec:
+  worker:
+    replicas: 2
+    # what a worker has
+    slotsPerWorker: 2
+    template:
+      containers:
+      - {{name: a, image: "b:1", commands: [a]}}
+  config:
+    run:
+      python: [a.py]
+"""
+DIALECT = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {{name: job-{number}}}
+spec:
+  job: ColossalAIJob
+  image: "a:1"
+  replicas: 2
+  run: {{script: a.py}}
+  colossalai: {{dialect: launcher}}  # as before
+"""
+
+
+def documents(number: int, text: str = DEEPSPEED, kind: str = "DeepspeedJob") -> str:
+    return "---\n".join(text.format(number=one, kind=kind) for one in range(number))
+
+
+def entries(number: int, text: str = DEEPSPEED, kind: str = "DeepspeedJob") -> str:
+    one = text.format(number=0, kind=kind).replace("\n", "\n  ").rstrip(" ")
+    return "apiVersion: v1\nkind: List\nitems:\n" + f"- {one}" * number
+
+
+def specs(number: int) -> str:
+    entry = "  - {type: a, replicas: 1, template: {containers: [{name: a, image: b}]}}\n"
+    head = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: PyTorchTrainingJob\nmetadata: {name: a}\nspec:\n"
+    return f"{head}  replicaSpecs:\n{entry * number}"
+
+
+def imported(text: str) -> None:
+    for item in items(read(text.encode(), "")):
+        assert import_cr(item.doc).text
+
+
+def placed(text: str) -> None:
+    for document in read(text.encode(), "").documents:
+        assert len(comments_of(document)) == 2
+
+
+def moved(text: str) -> None:
+    source = read(text.encode(), "")
+    found = migrated(source)
+    assert found.done
+    assert not found.refused
+    assert migrated(read(found.text.encode(), "")).done == ()
+
+
+def work(function: Callable[[], Any]) -> int:
+    """How many calls are made, of what is written in Python and in C."""
+    calls = Counter[str]()
+
+    def seen(_frame: Any, event: str, _value: Any) -> None:
+        calls[event] += 1
+
+    sys.setprofile(seen)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return calls["call"] + calls["c_call"]
+
+
+@pytest.mark.parametrize(
+    ("function", "written"),
+    [
+        (placed, documents),
+        (imported, lambda number: entries(number, kind="DeepSpeedJob")),
+        (moved, documents),
+        (moved, entries),
+        (moved, specs),
+        (moved, lambda number: documents(number, DIALECT)),
+        (lambda text: extents(text), documents),
+        (lambda text: suppressions(read(text.encode(), "")), lambda number: "# podplan: ignore\n" * number),
+    ],
+    ids=["placed", "import", "migrate", "list", "specs", "dialect", "extents", "comments"],
+)
+def test_twice_as_much_takes_twice_the_work(
+    function: Callable[[str], object], written: Callable[[int], str]
+) -> None:
+    function(written(2))  # what is made once, such as regular expressions
+    few, many = (work(lambda number=number: function(written(number))) for number in (15, 60))  # type: ignore[misc]
+    assert many < 4.4 * few
+
+
+class Watched(str):
+    """A text that notes how many characters are searched."""
+
+    searched = 0
+
+    def rfind(self, sub: Any, start: Any = 0, end: Any = None) -> int:
+        self.searched += end - start
+        return str.rfind(self, sub, start, end)
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\r\n"])
+def test_the_start_of_a_line_is_looked_for_in_that_line(line_break: str) -> None:
+    text = Watched(f"some line{line_break}" * 100_000)
+    assert line_start(text, len(text) - 1 - len(line_break)) == len(text) - len(f"some line{line_break}")
+    assert text.searched < 1_000
+    assert line_start(Watched("a" * 5_000), 4_000) == 0
+    assert line_start("a\nb\r" + "c" * 5_000, 4_000) == 4
+
+
+def test_markers_around_a_document() -> None:
+    text = "a: 1\n---\n# one\n\nb: 2\n# two\n...\n---\nc: 3\n"
+    start = text.index("b")
+    assert markers_around(text, start, start + 4) == (text.index("---") + 3, text.index("..."))
+    assert markers_around(text, 0, 4) == (-1, text.index("---"))
+    assert markers_around(text, text.index("c"), len(text)) == (text.rindex("---") + 3, len(text))
+    assert markers_around("--- a\n", 4, 5) == (3, 6)
+
+
+def test_a_rule_that_is_named_a_thousand_times_counts_once(tmp_path: Path) -> None:
+    codes = ", ".join(['"NET001", "SEC"'] * 5_000)
+    section = f'[[paths]]\nmatch = ["**"]\nignore = [{codes}]\n'
+    (tmp_path / "podplan.toml").write_text(f"ignore = [{codes}]\n{section}")
+    with chdir(tmp_path):
+        found: Config = config_for(".")
+    assert found.ignore == found.paths[0].ignore == ("NET001", "SEC")
+
+
+def test_thousands_of_sections_that_hold_for_one_path() -> None:
+    """A podplan.toml has room for them; each is a selection within the one before."""
+    selection = Selection()
+    for number in range(3_000):
+        selection = with_changes(selection, {"ignore": ("SCHEMA",)} if not number else {})
+    assert not selection.selects
+    found = ruling([], selection)
+    assert found.changes.get("SCHEMA001", ...) is None
+    assert "SCHEMA001" in RULES
