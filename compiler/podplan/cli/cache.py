@@ -46,8 +46,22 @@ class Said(NamedTuple):
 def folder(named: str, paths: Sequence[str]) -> str:
     """The folder of the cache, "" for none: nothing is kept in, or believed from, what is being checked."""
     real = "" if os.environ.get(OFF) else chosen(named)
-    roots = {os.path.realpath(root_of(path)) for path in paths}
-    return "" if any(os.path.commonpath((real, root)) == root for root in roots if real) else real
+    around = {place for path in paths for place in _around(path)}
+    return "" if any(os.path.commonpath((real, place)) == place for place in around if real) else real
+
+
+def _around(path: str) -> Iterator[str]:
+    """The folders that strangers may have filled together with a path: its repository.
+
+    Of files without one, such as those of an archive, nobody knows where they begin: that is the folder that
+    holds them, and the one that one stands in, unless the home of the user is in there.
+    """
+    root = os.path.realpath(root_of(path))
+    yield root
+    if not os.path.lexists(os.path.join(root, ".git")):
+        home = os.path.realpath(os.path.expanduser("~"))
+        places = os.path.dirname(root), os.path.realpath(os.curdir)
+        yield from (place for place in places if os.path.commonpath((home, place)) != place)
 
 
 def chosen(named: str = "") -> str:
