@@ -224,7 +224,7 @@ def _read(text: str, file: str) -> Source:
 
 def _discreet(source: Source) -> Source:
     """``source`` without values in its faults and hints, if it holds a Secret."""
-    if not holds_secret(source.text, (document.data for document in source.documents), bool(source.faults)):
+    if not holds_secret(source.text, [document.data for document in source.documents], bool(source.faults)):
         return source
     faults, hints = (
         [fault._replace(message=unquoted(fault.rule, fault.message)) for fault in found]
@@ -266,8 +266,10 @@ def _take(builder: Builder, base: int, source: Source, lines: Lines) -> None:
     for index, built in builder.documents:
         start = built.start + base if source.documents else _start(source.text)
         source.documents.append(Document(source.file, index, built, base, start, lines))
-    source.faults.extend(_fault(trouble, base, lines) for trouble in builder.troubles.faults)
-    source.hints.extend(_fault(trouble, base, lines) for trouble in builder.troubles.hints)
+    for trouble in builder.troubles.faults:
+        source.faults.append(_fault(trouble, base, lines))
+    for trouble in builder.troubles.hints:
+        source.hints.append(_fault(trouble, base, lines))
 
 
 def _fault(trouble: Trouble, base: int, lines: Lines) -> Fault:

@@ -83,6 +83,7 @@ class Builder:
             get = _counted(get, self.tally)
         values, keys = VALUES, KEYS
         properties, has_properties = self._properties, any_in(self.text)
+        has_merges = has_properties or "<<" in self.text
         troubles, repeated = self.troubles, self._repeated
         merging: list[dict[Any, Any]] = []
         start = 0
@@ -94,7 +95,7 @@ class Builder:
         key_start = end = 0
         while True:
             event = get()
-            kind = event.__class__
+            kind = type(event)
             if in_map:
                 if kind is ScalarEvent:
                     if has_properties and (event.tag is not None or event.anchor is not None):
@@ -123,11 +124,11 @@ class Builder:
                 if key in data:
                     repeated.append(places)
                     del data[key]
-                elif key.__class__ is Merge and not (merging and merging[-1] is data):
+                elif has_merges and key.__class__ is Merge and not (merging and merging[-1] is data):
                     merging.append(data)
                 key_start = event.start_mark.index
                 event = get()
-                kind = event.__class__
+                kind = type(event)
             if kind is ScalarEvent:
                 if has_properties and (event.tag is not None or event.anchor is not None):
                     value = properties.scalar(event)
@@ -201,17 +202,22 @@ class Builder:
     def _finish(self, data: Any, places: list[Any], start: int) -> None:
         if data is None and places[0] == places[1]:
             return  # nothing between two markers
-        for repeated in {id(places): places for places in self._repeated}.values():
-            for key, begin, end, first in repeated_keys(repeated):
-                message = f'the key "{short(key)}" is already in line {{line}}; keep one of the two'
-                self.troubles.add("YAML002", message, begin, end, first)
-        secret = isinstance(data, dict) and data.get("kind") == "Secret"
-        for event in self._properties.odd:
-            self.troubles.hint(event, scalars.hint(event.value, secret))
+        if self._repeated:
+            self._tell_repeated()
+        if self._properties.odd:
+            secret = isinstance(data, dict) and data.get("kind") == "Secret"
+            for event in self._properties.odd:
+                self.troubles.hint(event, scalars.hint(event.value, secret))
         self.documents.append(
             (self.troubles.document, Built(data, places[0], places[1], start, self._tables))
         )
         self.troubles.document += 1
+
+    def _tell_repeated(self) -> None:
+        for repeated in {id(places): places for places in self._repeated}.values():
+            for key, begin, end, first in repeated_keys(repeated):
+                message = f'the key "{short(key)}" is already in line {{line}}; keep one of the two'
+                self.troubles.add("YAML002", message, begin, end, first)
 
     def _collection_as_key(self, event: Any, get: Any, depth: int) -> tuple[str, Any]:
         """Leave a mapping or list out that stands where a key belongs; its text becomes the key."""

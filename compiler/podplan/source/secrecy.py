@@ -27,7 +27,7 @@ _UNQUOTED = {
 
 def holds_secret(text: str, documents: Iterable[Any], is_broken: bool) -> bool:
     """Whether one of the ``documents`` (their data) is a Secret, or the text of a broken file looks so."""
-    return any(_is_secret(data) for data in documents) or (is_broken and bool(_LOOKS_SECRET.search(text)))
+    return any(map(_is_secret, documents)) or (is_broken and bool(_LOOKS_SECRET.search(text)))
 
 
 def unquoted(rule: str, message: str) -> str:
