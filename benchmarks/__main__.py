@@ -20,7 +20,10 @@ from benchmarks.table import Section, printed, targets
 
 
 def main() -> int:
-    asked = _parser().parse_args()
+    parser = _parser()
+    asked = parser.parse_args()
+    if asked.write and asked.only:
+        parser.error("--write is for the whole table, not with --only")
     machine = described()
     sections: list[Section] = []
     print(*machine, sep="\n")

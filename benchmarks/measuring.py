@@ -19,6 +19,7 @@ SPAWNING = Path(__file__).with_name("spawning.py")
 PASS: Command = (sys.executable, "-c", "pass")
 # Variables of Python change what is measured, such as whether it keeps what it has compiled.
 PLAIN = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PODPLAN"))}
+PLAIN["PODPLAN_LIMITS"] = "seconds=7200"  # of wall time, which on a busy machine says nothing
 UNCACHED = {**PLAIN, "PODPLAN_NO_CACHE": "1"}
 
 

@@ -18,7 +18,7 @@ def section(folder: Path, scale: Scale) -> Section:
     loud = inputs.crs(folder / "loud", number, quiet=False)
     quiet = inputs.crs(folder / "quiet", number)
     formats = {name: (*check(loud), "--format", name) for name in ("concise", "json", "sarif")}
-    costs = measure({"no findings": check(quiet), **formats}, scale.turns(2))
+    costs = measure({"no findings": check(quiet), **formats}, scale.turns(1))
     rows = []
     for name in formats:
         value = costs[name].cpu / costs["no findings"].cpu
