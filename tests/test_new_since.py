@@ -105,3 +105,50 @@ def test_new_findings_of_files_that_changed(git: Git, tmp_path: Path) -> None:
         "jobs/new.yaml IMG002",
     ]
     del git
+
+
+BROKEN = 'ignore = ["NO_SUCH_RULE"]\n'
+
+
+def with_broken_settings(git: Git, folder: Path) -> None:
+    put(folder, "podplan.toml", BROKEN)
+    commit(git, "settings")
+    put(folder, "podplan.toml", 'ignore = ["IMG002"]\n')
+
+
+@pytest.mark.parametrize(
+    "flags", [("check", "--new-since"), ("check", "--changed-since"), ("diff", "--base")]
+)
+def test_what_mends_the_configuration_is_checked(git: Git, tmp_path: Path, flags: tuple[str, str]) -> None:
+    with_broken_settings(git, tmp_path)
+    edit(tmp_path, "jobs/own.yaml", "replicas: 2", "replicas: 3")
+    run = podplan(flags[0], ".", flags[1], "HEAD")
+    assert run.code == 0, run.err
+    assert 'at HEAD: podplan.toml:1: ignore: no rule has the code, prefix or name "NO_SUCH_RULE"' in run.err
+    assert "so HEAD is read with the settings of the work tree\n" in run.err
+    commit(git, "mended")
+    if flags[0] == "diff":
+        run = podplan("diff", "--base", "HEAD~1", "--head", "HEAD")
+        assert run.code == 0, run.err
+        assert "so HEAD~1 is read with the settings of HEAD\n" in run.err
+    put(tmp_path, "podplan.toml", BROKEN)
+    assert podplan(flags[0], ".", flags[1], "HEAD~1..").code == 2
+
+
+def test_configuration_that_is_gone_is_mended_too(git: Git, tmp_path: Path) -> None:
+    with_broken_settings(git, tmp_path)
+    (tmp_path / "podplan.toml").unlink()
+    assert lines("--new-since", "HEAD") == []
+
+
+def test_mending_writes_through_no_link_of_the_revision(git: Git, tmp_path: Path) -> None:
+    """Where the revision has a link there is a folder now, and the link leads out of the repository."""
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / "podplan.toml").write_text("")
+    (tmp_path / "conf").symlink_to(outside)
+    with_broken_settings(git, tmp_path)
+    (tmp_path / "conf").unlink()
+    put(tmp_path, "conf/podplan.toml", "preview = true\n")
+    assert podplan("check", ".", "--new-since", "HEAD").code == 0
+    assert (outside / "podplan.toml").read_text() == ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import click
 
@@ -157,7 +157,8 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
     """What the revision has to say; standing there, with its own configuration."""
     from podplan import revisions
     from podplan.checking.before import before
-    from podplan.cli.standing import alike, standing_at, there, told
+    from podplan.cli.mending import told_or_mended
+    from podplan.cli.standing import alike, standing_at, there
     from podplan.reading import Reader, sources
     from podplan.reading.files import expand
 
@@ -169,8 +170,7 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
 
     alike_paths, alike_flags = alike(paths, flags, root)
 
-    def reading(folder: str) -> Earlier:
-        own, own_flags = there(alike_paths, alike_flags, root, folder)
+    def reading(folder: str, own: Sequence[str], own_flags: Mapping[str, Any]) -> Earlier:
         wanted = checking(own, **own_flags)
         own = [path for path in own if os.path.lexists(path)]
         # A job may have been in another file, which then is another now, or gone.
@@ -183,7 +183,10 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
         return Earlier(crs, known, changes, any(_was_inventory(folder, change) for change in changes))
 
     with standing_at(root, commit, revisions.outside(root)) as folder:
-        return told(asked_for.ref, lambda: reading(folder))
+        own, own_flags = there(alike_paths, alike_flags, root, folder)
+        return told_or_mended(
+            asked_for.ref, lambda: reading(folder, own, own_flags), folder, root, asked_for.ref
+        )
 
 
 def _was_inventory(folder: str, change: Change) -> bool:

@@ -10,6 +10,7 @@ import click
 
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.mending import told_or_mended
 from podplan.cli.options import NO_INPUT_FLAGS, Request, default_paths, input_options, request
 from podplan.cli.output import say, write
 from podplan.cli.reporting import style_of
@@ -138,7 +139,8 @@ def _revisions(
     after_commit = revisions.commit_of(root, head) if head else ""
     named = alike(paths, flags, root)
     with standing_at(root, commit, () if head else revisions.outside(root)) as folder:
-        before = told(base, lambda: _side(*there(*named, root, folder), some=True))
+        own, own_flags = there(*named, root, folder)
+        before = told_or_mended(base, lambda: _side(own, own_flags, some=True), folder, root, base, head)
     if head:
         with standing_at(root, after_commit) as folder:
             after = told(head, lambda: _side(*there(*named, root, folder), some=True))
