@@ -123,40 +123,46 @@ class Wanted(NamedTuple):
     path: Path
 
 
+class Carried(NamedTuple):
+    """Pods of a replica type that carry the label of a PodGroup, and the label of a role in it."""
+
+    type: str
+    namespace: str
+    group: str
+    role: str
+    pods: int
+
+
 class Members(NamedTuple):
     """What a job, or an object, has to do with the PodGroups that somebody wrote.
 
-    ``carry`` is how many Pods carry the label of a PodGroup, by namespace, PodGroup and role ("" for all).
-    ``labels`` are the PodGroups by the replica types of a job. ``group`` and ``wants`` are of a PodGroup
-    itself.
+    ``job`` is None for an object. ``group`` is the namespace and name of an object that is a PodGroup.
     """
 
     job: Named | None
-    carry: Mapping[tuple[str, str, str], int]
-    labels: Mapping[str, str]
-    group: tuple[str, str] | None
-    wants: tuple[Wanted, ...]
+    carried: tuple[Carried, ...] = ()
+    group: tuple[str, str] | None = None
+    wants: tuple[Wanted, ...] = ()
 
 
 def members_left(job: Job) -> Members | None:
-    """The PodGroups of a job; None where it has nothing to do with any that somebody wrote."""
+    """The PodGroups of a job or an object; None where it has nothing to do with any that somebody wrote."""
     gang = pod_group(job) if job.cr is None else None
     if gang is not None:
         metadata = gang.doc.data["metadata"]
-        name = text(metadata, "namespace"), text(metadata, "name")
-        return Members(None, {}, {}, name, tuple(_wanted(mapping(gang.doc.data, "spec"))))
-    carry: dict[tuple[str, str, str], int] = {}
-    labels: dict[str, str] = {}
+        group = text(metadata, "namespace"), text(metadata, "name")
+        return Members(None, (), group, tuple(_wanted(mapping(gang.doc.data, "spec"))))
+    carried = tuple(_carried(job))
+    return Members(named(job) if job.cr is not None else None, carried) if carried else None
+
+
+def _carried(job: Job) -> Iterator[Carried]:
     for group in job.pods:
         metadata = group.doc.data["metadata"]
-        label = text(mapping(metadata, "labels"), GROUP_LABEL)
-        for role in dict.fromkeys(("", text(mapping(metadata, "labels"), ROLE_LABEL))) if label else ():
-            key = text(metadata, "namespace"), label, role
-            carry[key] = carry.get(key, 0) + group.replicas
-        labels[group.role] = label
-    if not carry:
-        return None
-    return Members(named(job) if job.cr is not None else None, carry, labels, None, ())
+        labels = mapping(metadata, "labels")
+        if text(labels, GROUP_LABEL):
+            where, role = text(metadata, "namespace"), text(labels, ROLE_LABEL)
+            yield Carried(group.role, where, text(labels, GROUP_LABEL), role, group.replicas)
 
 
 def _wanted(spec: Mapping[str, Any]) -> Iterator[Wanted]:
@@ -177,20 +183,20 @@ def pod_group_never_full(left: Mapping[int, Members], again: Again) -> Iterator[
     for number, one in left.items():
         if one.group is not None:
             by_hand.setdefault(one.group, []).append(number)
-    carry = _carry(left) if by_hand else {}
+    members = _members(left) if by_hand else {}
     for number, one in left.items():
         if one.job is None:
             continue
-        for role, label in one.labels.items():
-            for other in by_hand.get((one.job.namespace, label), ()) if label else ():
+        for type_, label in {carried.type: carried.group for carried in one.carried}.items():
+            for other in by_hand.get((one.job.namespace, label), ()):
                 for wanted in left[other].wants:
-                    there = carry.get((one.job.namespace, label, wanted.role), 0)
+                    there = members.get((one.job.namespace, label, wanted.role), 0)
                     if wanted.number > there:
-                        yield number, _never_full(again(number), role, wanted, there, again(other))
+                        yield number, _never_full(again(number), type_, wanted, there, again(other))
 
 
-def _never_full(job: Job, role: str, wanted: Wanted, there: int, by_hand: Job) -> Hit:
-    group = {group.role: group for group in job.pods}[role]
+def _never_full(job: Job, type_: str, wanted: Wanted, there: int, by_hand: Job) -> Hit:
+    group = {group.role: group for group in job.pods}[type_]
     path: Path = ("metadata", "labels", GROUP_LABEL)
     values = {
         "group": group.doc.data["metadata"]["labels"][GROUP_LABEL],
@@ -201,12 +207,19 @@ def _never_full(job: Job, role: str, wanted: Wanted, there: int, by_hand: Job) -
     return Hit(path, values, related=related, doc=group.doc, group=group)
 
 
-def _carry(left: Mapping[int, Members]) -> dict[tuple[str, str, str], int]:
-    """How many Pods of all jobs carry the label of a PodGroup; of a job's variants the one with most."""
+def _members(left: Mapping[int, Members]) -> dict[tuple[str, str, str], int]:
+    """How many Pods carry the label of a PodGroup, by namespace, PodGroup and role ("" for all roles).
+
+    Of a job's variants the one with most counts.
+    """
     largest: dict[tuple[tuple[str, str, str], Instance | int], int] = {}
     for number, one in left.items():
+        here: dict[tuple[str, str, str], int] = {}
+        for _, where, group, role, count in one.carried:
+            for key in dict.fromkeys(((where, group, ""), (where, group, role))):
+                here[key] = here.get(key, 0) + count
         which = one.job.instance if one.job is not None else number
-        for key, count in one.carry.items():
+        for key, count in here.items():
             largest[key, which] = max(count, largest.get((key, which), 0))
     members: dict[tuple[str, str, str], int] = {}
     for (key, _), count in largest.items():
