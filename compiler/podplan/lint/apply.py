@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from podplan.findings import Change, Problem
 from podplan.groups import Group
 from podplan.lint import checks
-from podplan.lint.policy import PLACEHOLDER, Policy, PolicyError, filled
+from podplan.lint.policy import PLACEHOLDER, Policy, PolicyError, Scope, filled
 from podplan.lint.seen import Seen
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Place
@@ -22,16 +22,15 @@ CONTAINER_LISTS = {
 
 def apply(policies: Iterable[Policy], job: Job) -> Iterator[Seen]:
     """What the policies say about one job: its profile, its CR and what it lowers to."""
-    of_cr = {_kind(job)}
-    lowered = {group.doc.data.get("kind") for group in job.groups}
-    there = {"cr": of_cr, "job": of_cr, "set": of_cr, "lowered": lowered}
+    subjects: dict[Scope, list[Subject]] = {}  # many policies have the same scope
     for policy in policies:
-        level, kinds, _ = policy.scope
-        if level == "set" and is_about_all(policy):
+        if is_about_all(policy) or (policy.needs and _lacks(policy, job)):
             continue
-        if not (kinds and kinds.isdisjoint(there.get(level, kinds))):
-            for subject in () if _lacks(policy, job) else _subjects(policy, job):
-                yield from _seen(policy, subject)
+        there = subjects.get(policy.scope)
+        if there is None:
+            there = subjects[policy.scope] = list(_subjects(policy.scope, job))
+        for subject in there:
+            yield from _seen(policy, subject)
 
 
 def is_about_all(policy: Policy) -> bool:
@@ -49,7 +48,11 @@ def apply_to_all(
     for policy in filter(is_about_all, policies):
         for number, hit in checks.check_of_all(policy.body)(left[policy.body], again):
             job = again(number)
-            if job.cr is not None and not _lacks(policy, job) and _is_of(policy, job.cr.data.get("kind")):
+            if (
+                job.cr is not None
+                and not _lacks(policy, job)
+                and _is_of(policy.scope, job.cr.data.get("kind"))
+            ):
                 subject = Subject(job.cr, job, None, (), job.cr.data)
                 yield number, _unfilled(policy, hit) or _as_seen(policy, subject, hit)
 
@@ -68,7 +71,9 @@ def lacking(policies: Iterable[Policy], job: Job) -> list[Policy]:
     return [
         policy
         for policy in policies
-        if _lacks(policy, job) and (policy.scope.level == "lowered" or _is_of(policy, kind))
+        if policy.needs
+        and _lacks(policy, job)
+        and (policy.scope.level == "lowered" or _is_of(policy.scope, kind))
     ]
 
 
@@ -87,25 +92,25 @@ def _kind(job: Job) -> str:
     return str(job.cr.data.get("kind")) if job.cr is not None else ""
 
 
-def _is_of(policy: Policy, kind: object) -> bool:
-    return not policy.scope.kinds or kind in policy.scope.kinds
+def _is_of(scope: Scope, kind: object) -> bool:
+    return not scope.kinds or kind in scope.kinds
 
 
-def _subjects(policy: Policy, job: Job) -> Iterator[Subject]:
-    level = policy.scope.level
+def _subjects(scope: Scope, job: Job) -> Iterator[Subject]:
+    level = scope.level
     if level == "profile" and job.profile is not None:
         yield Subject(job.profile, job, data=job.profile.data)
-    elif level in ("cr", "job", "set") and job.cr is not None and _is_of(policy, job.cr.data.get("kind")):
+    elif level in ("cr", "job", "set") and job.cr is not None and _is_of(scope, job.cr.data.get("kind")):
         yield Subject(job.cr, job, data=job.cr.data)
     elif level == "lowered":
         for group in job.groups:
-            if _is_of(policy, group.doc.data.get("kind")):
-                yield from _parts(policy, job, group)
+            if _is_of(scope, group.doc.data.get("kind")):
+                yield from _parts(scope, job, group)
 
 
-def _parts(policy: Policy, job: Job, group: Group) -> Iterator[Subject]:
+def _parts(scope: Scope, job: Job, group: Group) -> Iterator[Subject]:
     """A lowered object, or the containers of it that the policy is about."""
-    wanted = policy.scope.containers
+    wanted = scope.containers
     data = group.doc.data
     if not wanted:
         yield Subject(group.doc, job, group, (), data)

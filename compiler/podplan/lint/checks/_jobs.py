@@ -113,11 +113,6 @@ def gpu_place(group: Group) -> Path | None:
     return None
 
 
-def gpu_pods(job: Job) -> list[Group]:
-    """The groups of Pods that have GPUs."""
-    return [group for group in job.pods if gpus(group)]
-
-
 def total(groups: list[Group]) -> tuple[int, int]:
     """How many Pods there are in groups, and how many GPUs they have together."""
     return sum(g.replicas for g in groups), sum(g.replicas * gpus(g) for g in groups)
@@ -185,6 +180,12 @@ def for_one(function: Callable[[Job], T]) -> Callable[[Job], T]:
         return result
 
     return remembered
+
+
+@for_one
+def gpu_pods(job: Job) -> list[Group]:
+    """The groups of Pods that have GPUs."""
+    return [group for group in job.pods if gpus(group)]
 
 
 @for_one
