@@ -290,6 +290,24 @@ def test_the_objects_of_the_platform() -> None:
     assert {problem.path[1:] for problem in kubernetes.check(board)} == {("labels", "a"), ("name",)}
 
 
+@pytest.mark.parametrize(
+    ("spec", "fits"),
+    [
+        ({"minMember": 1, "queue": "q", "roles": [{"name": "worker", "minMember": 1}]}, True),
+        ({"minMember": -1}, False),
+        ({"minMember": "1"}, False),
+        ({"minMembers": 1}, False),
+        ({"queue": None}, False),
+        ({"roles": [{"minMember": 1}]}, False),
+    ],
+)
+def test_walk_and_validator_agree_on_the_objects_of_the_platform(spec: Any, fits: bool) -> None:
+    api = "scheduler.tensorstack.dev/v1beta1"
+    group = {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": "g"}, "spec": spec}
+    walked = next(structure.explain(schemas.definition("PodGroup", "1.36"), group, "1.36"), None)
+    assert schemas.is_valid("PodGroup", group, "1.36") is (walked is None) is fits
+
+
 def test_a_valid_pod_loads_no_library() -> None:
     code = (
         "import sys; from podplan import kubernetes; "

@@ -58,7 +58,7 @@ def check(obj: object, version: str = DEFAULT_VERSION) -> list[Problem]:
     if isinstance(kind, str) and kind in _PLATFORM and _PLATFORM[kind] == group:
         from podplan.kubernetes import platform
 
-        return platform.check(kind, obj, version)
+        return _checked(kind, obj, version, platform.check)
     return [_unknown_kind(obj)]
 
 

@@ -19,6 +19,8 @@ Schema = dict[str, Any]
 VERSIONS = tuple(f"1.{minor}" for minor in range(24, 38))
 DEFAULT_VERSION = "1.36"
 
+PLATFORM = ("PodGroup", "TensorBoard")  # each has a file of its own
+
 _REFERENCE = pattern(r'"\$ref":"#/\$defs/(\w+)"')
 
 
@@ -49,14 +51,13 @@ def validator(name: str, version: str) -> _Validator:
     """The validator of one definition; building it costs a few milliseconds, once."""
     import jsonschema_rs
 
-    texts = _texts(minor(version))
     needed: dict[str, str] = {}
     todo = [name]
     while todo:
         at = todo.pop()
         if at not in needed:
-            needed[at] = texts[at]
-            todo += _REFERENCE.findall(texts[at])
+            needed[at] = _text(at, version)
+            todo += _REFERENCE.findall(needed[at])
     body = ",".join(f'"{key}":{text}' for key, text in needed.items())
     found: _Validator = jsonschema_rs.Draft202012Validator(f'{{"$ref":"#/$defs/{name}","$defs":{{{body}}}}}')
     return found
@@ -65,16 +66,26 @@ def validator(name: str, version: str) -> _Validator:
 @cache
 def definition(name: str, version: str) -> Schema:
     """One definition as data. Raises KeyError when the version does not have it."""
-    schema: Schema = json.loads(_texts(minor(version))[name])
+    schema: Schema = json.loads(_text(name, version))
     return schema
 
 
 def resolve(schema: Schema, version: str) -> Schema:
-    """``schema``, or the definition that it refers to (as ``#/$defs/NAME`` or ``kubernetes:NAME``)."""
+    """``schema``, or the definition that it refers to (as ``#/$defs/NAME``)."""
     reference = schema.get("$ref")
-    if reference is None:
-        return schema
-    return definition(reference.rpartition("/")[2].removeprefix("kubernetes:"), version)
+    return schema if reference is None else definition(reference.rpartition("/")[2], version)
+
+
+def _text(name: str, version: str) -> str:
+    """The JSON text of a definition. Raises KeyError."""
+    return _of_platform(name) if name in PLATFORM else _texts(minor(version))[name]
+
+
+def _of_platform(name: str) -> str:
+    """The same of an object of the platform, which refers to Kubernetes as ``kubernetes:NAME``."""
+    schema: Schema = json.loads(bundled.read("schemas", f"{name}.json"))
+    del schema["$schema"]
+    return json.dumps(schema, separators=(",", ":")).replace('"kubernetes:', '"#/$defs/')
 
 
 @cache
