@@ -11,6 +11,7 @@ from podplan.kinds._job import Job, Role
 from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import why_named
 from podplan.kinds._services import NAMING, host
+from podplan.kubernetes.shape import entries, mapping, text
 from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, Why, at, computed, default
 
 PLACEHOLDER = "placeholder written by podplan, not a key\n"
@@ -92,11 +93,12 @@ def volume_name(job: Job, fact: Fact) -> Marked:
     """The name of a volume, or with a number where a template uses it."""
     fact = job.options.fact(fact)
     name = fact.value
-    written = [job.spec.get("worker"), *job.spec.get("replicaSpecs").entries()]
+    spec = job.spec.value
+    written = [mapping(spec, "worker"), *(role for _, role in entries(spec, "replicaSpecs"))]
     taken = {
-        volume.get("name").value
+        text(volume, "name")
         for role in written
-        for volume in role.get("template", "spec", "volumes").entries()
+        for _, volume in entries(mapping(mapping(role, "template"), "spec"), "volumes")
     }
     free = (f"{name}-{number}" if number else name for number in range(len(taken) + 1))
     return at((fact, job.spec), next(candidate for candidate in free if candidate not in taken))

@@ -66,8 +66,8 @@ def violations(pod: Any, control: str, version: str) -> list[Violation]:
     A Pod of an odd shape breaks nothing here: that is the schema's business. Raises KeyError for a control
     that does not exist, ValueError for a version that is none.
     """
-    wanted = CONTROLS[control]
-    return list(wanted.check(pod, minor(version))) if minor(version) >= minor(wanted.since) else []
+    wanted, number = CONTROLS[control], minor(version)
+    return list(wanted.check(pod, number)) if number >= minor(wanted.since) else []
 
 
 def beyond_baseline(pod: Any, control: str, version: str) -> list[Violation]:

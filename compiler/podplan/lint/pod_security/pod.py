@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from podplan.findings import Path
 from podplan.typing import Any, NamedTuple
 
@@ -30,23 +28,24 @@ class Setter(NamedTuple):
         return mapping(self.data.get("securityContext"))
 
 
-def setters(pod: Any) -> Iterator[Setter]:
+def setters(pod: Any) -> list[Setter]:
     """The Pod itself, then each of its containers."""
-    yield Setter(None, ("spec",), spec(pod))
-    yield from containers(pod)
+    return [Setter(None, ("spec",), spec(pod)), *containers(pod)]
 
 
-def containers(pod: Any) -> Iterator[Setter]:
+def containers(pod: Any) -> list[Setter]:
     """Every container of the Pod, init and ephemeral containers included."""
     lists = spec(pod)
-    for listed in CONTAINER_LISTS:
-        if listed in lists:
-            for number, container in members(lists[listed]):
-                yield Setter(str(container.get("name", number)), ("spec", listed, number), container)
+    return [
+        Setter(str(container.get("name", number)), ("spec", listed, number), container)
+        for listed in CONTAINER_LISTS
+        if listed in lists
+        for number, container in members(lists[listed])
+    ]
 
 
 def spec(pod: Any) -> dict[str, Any]:
-    return mapping(mapping(pod).get("spec"))
+    return mapping(pod.get("spec")) if isinstance(pod, dict) else {}
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -54,18 +53,18 @@ def mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def members(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+def members(value: Any) -> list[tuple[int, dict[str, Any]]]:
     """The mappings in a list, with their indices."""
-    for number, member in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(member, dict):
-            yield number, member
+    if not isinstance(value, list):
+        return []
+    return [(number, member) for number, member in enumerate(value) if isinstance(member, dict)]
 
 
-def texts(value: Any) -> Iterator[tuple[int, str]]:
+def texts(value: Any) -> list[tuple[int, str]]:
     """The strings in a list, with their indices."""
-    for number, member in enumerate(value if isinstance(value, list) else ()):
-        if isinstance(member, str):
-            yield number, member
+    if not isinstance(value, list):
+        return []
+    return [(number, member) for number, member in enumerate(value) if isinstance(member, str)]
 
 
 def nearest(pod: Any, path: Path) -> Path:
