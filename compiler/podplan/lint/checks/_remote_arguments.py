@@ -7,6 +7,7 @@ before that changed with the version (deepspeed/launcher/runner.py and multinode
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from functools import lru_cache
@@ -19,6 +20,8 @@ Version = tuple[int, ...]
 
 NEXT = "."  # stands for the word that follows
 
+# Characters that mean nothing to any shell, to shlex or to pdsh.
+_PLAIN = pattern(r"[\w./:=,@+-]+", re.ASCII)
 _OF_PDSH = pattern("%[hnu]")
 _DOUBLED = pattern("%%(?=[hnu])")
 
@@ -113,6 +116,8 @@ def arrives(word: str, regime: Regime) -> Arrival:
 @lru_cache(maxsize=4096)
 def survives(word: str, regime: Regime) -> bool:
     """Whether a worker gets a word as it is, or as it was quoted by hand."""
+    if _PLAIN.fullmatch(word):
+        return True
     got = arrives(word, regime)
     if got == Arrival((word,)):
         return True

@@ -144,12 +144,10 @@ def _elsewhere(data: Any, path: Path, names: frozenset[str]) -> Iterator[Hit]:
             if inner not in names and _is_variable(inner):
                 why = "variables are replaced in command, args and values of env only"
                 yield Hit(path, _left([found[0]], why))
-    elif isinstance(data, dict):
-        for key, value in data.items():
-            yield from _elsewhere(value, (*path, key), names)
-    elif isinstance(data, list):
-        for at, value in enumerate(data):
-            yield from _elsewhere(value, (*path, at), names)
+    elif isinstance(data, dict | list):
+        for step, value in data.items() if isinstance(data, dict) else enumerate(data):
+            if isinstance(value, dict | list) or (isinstance(value, str) and "$(" in value):
+                yield from _elsewhere(value, (*path, step), names)
 
 
 def _is_variable(inner: str) -> bool:
