@@ -28,6 +28,14 @@ else:
         return value
 
     from collections import _tuplegetter
+    from functools import cache
+    from types import FunctionType
+
+    @cache
+    def _constructor(size):
+        """The code of a constructor with so many arguments, whose names are numbers; compiling it is slow."""
+        names = "".join(f"_{number}, " for number in range(size))
+        return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__
 
     class _Record(tuple):
         """What ``collections.namedtuple`` makes anew for each class, and every start would pay for."""
@@ -35,11 +43,10 @@ else:
         __slots__ = ()
 
         def __new__(cls, *values, **named):
-            """Makes the constructor when it is first called: a run has no records of most classes."""
-            names = "".join(f"{name}, " for name in cls._fields)
-            make = eval(f"lambda _cls, {names}: _new(_cls, ({names}))", {"_new": tuple.__new__})
-            make.__defaults__ = tuple(cls._field_defaults.values())
-            cls.__new__ = make
+            """Makes the constructor when it is first called: a run has no records of many classes."""
+            code = _constructor(len(cls._fields)).replace(co_varnames=("_cls", *cls._fields))
+            defaults = tuple(cls._field_defaults.values())
+            cls.__new__ = make = FunctionType(code, {"_new": tuple.__new__}, "__new__", defaults)
             return make(cls, *values, **named)
 
         @classmethod
