@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.applications import with_base
 from tests.command import JOB
 
 settings.register_profile("all", derandomize=True, deadline=None, max_examples=100)
@@ -47,3 +48,9 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """An empty folder to be in: texts under relative names have no inventory then, and none is looked for."""
     with chdir(tmp_path_factory.mktemp("elsewhere")):
         yield
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository of applications, as Argo CD copies it: profiles in apps/train, and their base."""
+    return with_base(tmp_path / "repository")

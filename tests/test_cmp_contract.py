@@ -21,16 +21,10 @@ from tests.applications import (
     jobs,
     only,
     refusal,
-    with_base,
     write,
 )
 from tests.command import INVENTORY, JOB
 from tests.plugin_server import DEADLINE
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    return with_base(tmp_path / "repository")
 
 
 def test_an_application_from_end_to_end(repository: Path, tmp_path: Path) -> None:

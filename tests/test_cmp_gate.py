@@ -17,16 +17,10 @@ from tests.applications import (
     only,
     refusal,
     refusal_with,
-    with_base,
     write,
 )
 from tests.command import JOB
 from tests.plugin_server import PluginError
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    return with_base(tmp_path / "repository")
 
 
 def test_findings_keep_everything_back(repository: Path, tmp_path: Path) -> None:

@@ -19,15 +19,9 @@ from tests.applications import (
     jobs,
     only,
     refusal,
-    with_base,
     write,
 )
 from tests.plugin_server import DEADLINE, PluginError
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    return with_base(tmp_path / "repository")
 
 
 def test_modules_of_the_repository_are_not_run(repository: Path, tmp_path: Path) -> None:
