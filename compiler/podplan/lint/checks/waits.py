@@ -86,11 +86,10 @@ def _strings(group: Group) -> Iterator[tuple[Path, str]]:
             words = [
                 (key, number, value) for key in ("command", "args") for number, value in texts(container, key)
             ]
+            if any(word == "timeout" for _, _, word in words):
+                continue
             for key, number, value in words:
-                if (
-                    not any(word == "timeout" for _, _, word in words)
-                    and "timeout" not in value.partition("until")[0]
-                ):
+                if "timeout" not in value.partition("until")[0]:
                     yield ("spec", listed, at, key, number), value
 
 
