@@ -16,7 +16,6 @@ from podplan.launchers import (
     horovodrun,
     kubelet,
     mpirun,
-    shell,
     torchrun,
     wrappers,
 )
@@ -234,6 +233,8 @@ def _shell(
         return
     line, given = words[at], words[at + 1 :]
     name = given[0] if given else words[0]
+    from podplan.launchers import shell
+
     read = shell.script(
         line.text, around.variables, (name, *given[1:]), bash=words[0].name not in ("sh", "dash", "ash")
     )

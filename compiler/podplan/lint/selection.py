@@ -74,7 +74,7 @@ def selected(policies: Iterable[Policy], selection: Selection) -> list[Policy]:
     if selection == Selection(selection.preset, selection.preview):
         return [policy for policy in policies if _is_in_preset(policy, selection)]
     return [
-        policy._replace(rule=_graded(policy.rule, selection))
+        _graded_policy(policy, selection)
         for policy in policies
         if _is_on(policy.rule, selection, not selection.selects and _is_in_preset(policy, selection))
     ]
@@ -164,7 +164,7 @@ def _outwards(selection: Selection) -> Iterator[Selection]:
 
 def _longest(rule: Rule, texts: Collection[str]) -> int:
     """The length of the most specific text that means the rule; -1 for none, 0 for ALL."""
-    return max((_specificity(rule, text) for text in texts), default=-1)
+    return max([_specificity(rule, text) for text in texts]) if texts else -1
 
 
 def _specificity(rule: Rule, text: str) -> int:
@@ -173,6 +173,11 @@ def _specificity(rule: Rule, text: str) -> int:
     if text == rule.name:
         return len(rule.code)
     return len(text) if rule.code.startswith(text) else -1
+
+
+def _graded_policy(policy: Policy, selection: Selection) -> Policy:
+    rule = _graded(policy.rule, selection)
+    return policy if rule is policy.rule else policy._replace(rule=rule)
 
 
 def _graded(rule: Rule, selection: Selection) -> Rule:
