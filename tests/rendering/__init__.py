@@ -1,0 +1,1 @@
+"""podplan render into folders."""
