@@ -185,6 +185,7 @@ def hits(policy: Policy, subject: Subject) -> Iterable[Hit]:
     return by_cel(policy, subject)
 
 
+@cache
 def check(name: str) -> Check:
     """The check called ``name``; KeyError where there is none."""
     found: Check = _function(name, name.replace("-", "_"))

@@ -19,9 +19,8 @@ from podplan.lint.checks._jobs import (
 )
 from podplan.lint.checks._resources import effective, resources, shown
 from podplan.lint.checks._together import Again, named_place
-from podplan.lint.locate import locate
 from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Doc
+from podplan.provenance import Doc, trace
 from podplan.typing import Any, NamedTuple
 
 DURATION = {"d": 86400, "h": 3600, "m": 60, "s": 1}
@@ -140,7 +139,8 @@ def demand_left(job: Job) -> Demand | None:
     asks = {
         resource: sum(effective(group, resource) * group.replicas for group in job.pods) for resource in asked
     }
-    return Demand(named(job).instance, locate(job.cr, ()).location.file, queue, asks, known)
+    source = trace(job.cr, ())[-1].doc.source
+    return Demand(named(job).instance, source.file if source is not None else "", queue, asks, known)
 
 
 def queue_oversubscribed(left: Mapping[int, Demand], again: Again) -> Iterator[tuple[int, Hit]]:
