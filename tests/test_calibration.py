@@ -28,9 +28,9 @@ from podplan.source import read
 from tests.effort import examples
 from tests.golden import FIXTURES, Case, Said, cases, copy, podplan
 from tests.lowering import Object, document, written_out
+from tests.lowering_changes import CHANGES, DEEPSPEED, PLAIN, UID, WITH, Change
 from tests.served import dump, served
 from tests.strategies import crs
-from tests.test_lowering_settings import CHANGES, DEEPSPEED, PLAIN, UID, WITH, Change
 
 COMPARED = FIXTURES / "compare"
 FOLDERS = sorted(folder for folder in COMPARED.iterdir() if folder.is_dir())

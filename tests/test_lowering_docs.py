@@ -16,7 +16,7 @@ from podplan.config import config_for
 from podplan.facts.settings import of_status, settings, without_setting
 from podplan.kinds import KINDS
 from tests.golden import FIXTURES, podplan
-from tests.test_lowering_settings import CHANGES, Change
+from tests.lowering_changes import CHANGES, Change
 
 TOP = FIXTURES.parent
 PAGE = (TOP / "docs" / "lowering.md").read_text(encoding="utf-8")

@@ -1,0 +1,432 @@
+"""What each setting of lowering changes, in a job that shows it."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, NamedTuple
+
+from tests.lowering import Object, job
+
+UID = "e2a69076-1c19-46ce-9c70-2cdf20176e01"
+SCHEDULER = "scheduler: {t9kScheduler: {queue: nlp}}"
+PLAIN = job(
+    "PyTorchTrainingJob",
+    f"""
+    {SCHEDULER}
+    torchrunConfig: {{procPerNode: "4"}}
+    replicaSpecs:
+    - type: worker
+      replicas: 2
+      template:
+        metadata: {{labels: {{replica-type: mine}}}}
+        spec: {{containers: [{{name: main, env: [{{name: A, value: b}}]}}, {{name: side}}]}}
+    """,
+)
+TORCHRUN = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true, procPerNode: "4"}
+    tensorboardSpec: {image: tensorboard}
+    replicaSpecs:
+    - {type: worker, replicas: 2, template: {spec: {containers: [{name: main, args: [a.py]}, {name: side}]}}}
+    """,
+)
+ELASTIC = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true}
+    elastic: {enabled: true, minReplicas: 1, maxReplicas: 8, expectedReplicas: 5}
+    replicaSpecs:
+    - {type: a, template: {spec: {containers: [{name: main}]}}}
+    - {type: b, template: {spec: {containers: [{name: main}]}}}
+    - {type: c, template: {spec: {containers: [{name: main}]}}}
+    """,
+)
+DEBUG = job(
+    "PyTorchTrainingJob",
+    """
+    runMode: {debug: {enabled: true}}
+    replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, args: [a.py]}]}}}]
+    """,
+)
+PAUSED = job(
+    "PyTorchTrainingJob",
+    f"""
+    {SCHEDULER}
+    runMode: {{pause: {{enabled: true}}}}
+    replicaSpecs: [{{type: worker, template: {{spec: {{containers: [{{name: main}}]}}}}}}]
+    """,
+)
+GENERIC = job(
+    "GenericJob",
+    """
+    scheduler: {t9kScheduler: {}}
+    service: {ports: [{name: http, port: 80}]}
+    replicaSpecs:
+    - type: worker
+      replicas: 2
+      template: {spec: {containers: [{name: main, args: ["$(service.worker[1].host)"]}]}}
+    """,
+)
+DEEPSPEED = job(
+    "DeepSpeedJob",
+    """
+    config: {run: {python: [train.py, "a b"]}}
+    worker:
+      replicas: 2
+      template: {spec: {containers: [{name: main, env: [{name: A, value: b}]}, {name: side}]}}
+    """,
+)
+DEEPSPEED_DEBUG = {**DEEPSPEED, "spec": {**DEEPSPEED["spec"], "runMode": {"debug": {"enabled": True}}}}
+COLOSSALAI = job(
+    "ColossalAIJob",
+    f"""
+    {SCHEDULER}
+    torchConfig: {{script: [train.py]}}
+    replicaSpecs:
+    - {{type: launcher, template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}}}
+    - type: worker
+      replicas: 2
+      template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}
+    """,
+)
+POD, SERVICE = "Pod/bert-worker-0:", "Service/bert-worker-0:"
+LAUNCHER = "Pod/bert-launcher:"
+ABSENT = None
+
+
+class Change(NamedTuple):
+    """A setting, and the part of a lowered object that it changes; ABSENT for a part that is gone."""
+
+    id: str
+    value: Any
+    cr: Object
+    where: str
+    becomes: Any
+
+
+CHANGES = [
+    Change(
+        "colossalai.hostfile-line",
+        "{host} slots=1",
+        COLOSSALAI,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0 slots=1\nbert-worker-1 slots=1\n",
+    ),
+    Change(
+        "colossalai.hostfile-path",
+        "/etc/hosts.d/h",
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[a].command[3]",
+        "/etc/hosts.d/h",
+    ),
+    Change(
+        "colossalai.launcher",
+        "{job}-start-{type}",
+        COLOSSALAI,
+        "Pod/bert-start-launcher:metadata.name",
+        "bert-start-launcher",
+    ),
+    Change(
+        "colossalai.launcher-container",
+        "b",
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[b].command[0]",
+        "colossalai",
+    ),
+    Change(
+        "colossalai.launcher-resources",
+        {"limits": {"cpu": "1"}},
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[a].resources",
+        {"limits": {"cpu": "1"}},
+    ),
+    Change("colossalai.min-member", "workers", COLOSSALAI, "PodGroup/bert:spec.minMember", 2),
+    Change("colossalai.processes", 8, COLOSSALAI, LAUNCHER + "spec.containers[a].command[5]", "8"),
+    Change(
+        "colossalai.run",
+        ["torchx", "--master_addr {master-addr}"],
+        COLOSSALAI,
+        LAUNCHER + "spec.containers[a].command",
+        ["torchx", "--master_addr", "bert-worker-0", "train.py"],
+    ),
+    Change(
+        "colossalai.training-container",
+        "b",
+        COLOSSALAI,
+        POD + "spec.containers[b].command[0]",
+        "/usr/sbin/sshd",
+    ),
+    Change(
+        "config-map.annotations",
+        {"of": "{job}"},
+        DEEPSPEED,
+        "ConfigMap/bert-config:metadata.annotations.of",
+        "bert",
+    ),
+    Change(
+        "config-map.labels", {"app": "{base}"}, DEEPSPEED, "ConfigMap/bert-config:metadata.labels.app", "bert"
+    ),
+    Change("debug.command", ["tail", "-f"], DEBUG, POD + "spec.containers[main].command", ["tail", "-f"]),
+    Change("debug.keep-args", True, DEBUG, POD + "spec.containers[main].args", ["a.py"]),
+    Change(
+        "deepspeed.command",
+        "{sshd}; exec {deepspeed}",
+        DEEPSPEED,
+        POD + "spec.containers[main].command[2]",
+        "/usr/sbin/sshd -D; exec deepspeed --hostfile=/t9k/hostfile train.py 'a b'",
+    ),
+    Change(
+        "deepspeed.debug-command",
+        ["sleep", "1"],
+        DEEPSPEED_DEBUG,
+        POD + "spec.containers[main].command",
+        ["sleep", "1"],
+    ),
+    Change(
+        "deepspeed.env-file",
+        "export {name}='{value}'",
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.deepspeed_env",
+        "export A='b'\n",
+    ),
+    Change("deepspeed.env-file-key", "env", DEEPSPEED, "ConfigMap/bert-config:data.env", "A=b\n"),
+    Change(
+        "deepspeed.env-file-path",
+        "/env",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[/env].mountPath",
+        "/env",
+    ),
+    Change(
+        "deepspeed.hostfile-line",
+        "{host}:{slots}",
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0:1\nbert-worker-1:1\n",
+    ),
+    Change(
+        "deepspeed.hostfile-path",
+        "/h",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[/h].mountPath",
+        "/h",
+    ),
+    Change(
+        "deepspeed.options",
+        ["-H {hostfile}", "--master_addr {master-addr}"],
+        DEEPSPEED,
+        POD + "spec.containers[main].command[2]",
+        "/usr/sbin/sshd -D & deepspeed -H /t9k/hostfile --master_addr bert-worker-0 train.py 'a b'",
+    ),
+    Change(
+        "deepspeed.quoting",
+        "double",
+        DEEPSPEED,
+        POD + "spec.containers[main].command[2]",
+        '/usr/sbin/sshd -D & deepspeed "--hostfile=/t9k/hostfile" "train.py" "a b"',
+    ),
+    Change("deepspeed.shell", ["sh", "-ec"], DEEPSPEED, POD + "spec.containers[main].command[1]", "-ec"),
+    Change(
+        "deepspeed.slots-per-worker",
+        8,
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0 slots=8\nbert-worker-1 slots=8\n",
+    ),
+    Change(
+        "deepspeed.training-container",
+        "side",
+        DEEPSPEED,
+        "Pod/bert-worker-1:spec.containers[side].command",
+        ["/usr/sbin/sshd", "-D"],
+    ),
+    Change("elastic.scaling-weight", "first", ELASTIC, "Pod/bert-a-2:metadata.name", "bert-a-2"),
+    Change(
+        "generic.selector", {"pod": "{name}"}, GENERIC, SERVICE + "spec.selector", {"pod": "bert-worker-0"}
+    ),
+    Change("label.template", "template", PLAIN, POD + "metadata.labels.replica-type", "mine"),
+    Change(
+        "name.base-suffix",
+        8,
+        {**DEEPSPEED, "metadata": {"name": "gpt-125m", "uid": UID}},
+        "Pod/gpt-125m-d02e22a6-worker-1:metadata.name",
+        "gpt-125m-d02e22a6-worker-1",
+    ),
+    Change(
+        "owner-reference.block-deletion",
+        False,
+        {**PLAIN, "metadata": {"name": "bert", "uid": ""}} | {"metadata": {"name": "gpt-125m", "uid": UID}},
+        "Pod/gpt-125m-d02e2-worker-0:metadata.ownerReferences[0].blockOwnerDeletion",
+        False,
+    ),
+    Change(
+        "pod.annotations",
+        {"sidecar.istio.io/inject": "false"},
+        PLAIN,
+        POD + 'metadata.annotations["sidecar.istio.io/inject"]',
+        "false",
+    ),
+    Change("pod.labels", {"rank-of": "{type}/{index}"}, PLAIN, POD + "metadata.labels.rank-of", "worker/0"),
+    Change(
+        "pod.name", "{job}-x-{type}-{index}", PLAIN, "Pod/bert-x-worker-1:metadata.name", "bert-x-worker-1"
+    ),
+    Change("pod.restart-policy", "OnFailure", PLAIN, POD + "spec.restartPolicy", "OnFailure"),
+    Change("pod.restart-policy-object", "Always", GENERIC, POD + "spec.restartPolicy", "Always"),
+    Change("pod.scheduler-name", "volcano", PLAIN, POD + "spec.schedulerName", "volcano"),
+    Change("podgroup.annotations", {"of": "{job}"}, PLAIN, "PodGroup/bert:metadata.annotations.of", "bert"),
+    Change(
+        "podgroup.api-version",
+        "scheduling.volcano.sh/v1beta1",
+        PLAIN,
+        "PodGroup/bert:apiVersion",
+        "scheduling.volcano.sh/v1beta1",
+    ),
+    Change(
+        "podgroup.labels", {"of": "{kind}"}, PLAIN, "PodGroup/bert:metadata.labels.of", "PyTorchTrainingJob"
+    ),
+    Change("podgroup.name", "{job}-gang", PLAIN, "PodGroup/bert-gang:metadata.name", "bert-gang"),
+    Change("podgroup.priority", 9, PLAIN, "PodGroup/bert:spec.priority", 9),
+    Change("podgroup.queue", "shared", GENERIC, "PodGroup/bert:spec.queue", "shared"),
+    Change("podgroup.while-paused", True, PAUSED, "PodGroup/bert:kind", "PodGroup"),
+    Change("pytorch.declares-port", False, PLAIN, POD + "spec.containers[main].ports", ABSENT),
+    Change(
+        "pytorch.env",
+        {"RANK": "{rank}", "HOST": "{master-addr}:{master-port}"},
+        PLAIN,
+        "Pod/bert-worker-1:spec.containers[main].env[HOST].value",
+        "bert-worker-0:23456",
+    ),
+    Change("pytorch.env-containers", "training", PLAIN, POD + "spec.containers[side].env", ABSENT),
+    Change("pytorch.env-order", "after", PLAIN, POD + "spec.containers[main].env[0].name", "A"),
+    Change("pytorch.master-port", 29500, PLAIN, SERVICE + "spec.ports[0].port", 29500),
+    Change("pytorch.master-port-name", "rdzv", PLAIN, SERVICE + "spec.ports[0].name", "rdzv"),
+    Change("pytorch.rdzv-backend", "etcd-v2", TORCHRUN, POD + "spec.containers[main].command[6]", "etcd-v2"),
+    Change(
+        "pytorch.torchrun-arguments",
+        ["torchrun", "--rdzv_id {job}", "--max_restarts {max-restarts}"],
+        TORCHRUN,
+        POD + "spec.containers[main].command",
+        ["torchrun", "--rdzv_id", "bert"],
+    ),
+    Change(
+        "pytorch.torchrun-env",
+        {"PET_NNODES": "{nnodes}"},
+        TORCHRUN,
+        POD + "spec.containers[main].env[PET_NNODES].value",
+        "2",
+    ),
+    Change(
+        "pytorch.training-container", "side", TORCHRUN, POD + "spec.containers[side].command[0]", "torchrun"
+    ),
+    Change(
+        "pytorch.world-size", "processes", PLAIN, POD + "spec.containers[main].env[WORLD_SIZE].value", "8"
+    ),
+    Change("secret.labels", {"app": "{job}"}, DEEPSPEED, "Secret/bert-ssh:metadata.labels.app", "bert"),
+    Change(
+        "service.annotations", {"of": "{name}"}, PLAIN, SERVICE + "metadata.annotations.of", "bert-worker-0"
+    ),
+    Change("service.headless", False, PLAIN, SERVICE + "spec.clusterIP", ABSENT),
+    Change(
+        "service.host",
+        "{host}.{namespace}.svc",
+        PLAIN,
+        "Pod/bert-worker-1:spec.containers[main].env[MASTER_ADDR].value",
+        "bert-worker-0.default.svc",
+    ),
+    Change("service.job-name", "{job}-net", PLAIN, "Service/bert-net:metadata.name", "bert-net"),
+    Change(
+        "service.labels",
+        {"replica": "{type}-{index}"},
+        PLAIN,
+        SERVICE + "metadata.labels.replica",
+        "worker-0",
+    ),
+    Change(
+        "service.name",
+        "{job}-{type}-svc-{index}",
+        PLAIN,
+        "Pod/bert-worker-1:spec.containers[main].env[MASTER_ADDR].value",
+        "bert-worker-svc-0",
+    ),
+    Change(
+        "service.per",
+        "job",
+        DEEPSPEED,
+        "ConfigMap/bert-config:data.hostfile",
+        "bert-worker-0.bert slots=1\nbert-worker-1.bert slots=1\n",
+    ),
+    Change("service.publish-not-ready", True, PLAIN, SERVICE + "spec.publishNotReadyAddresses", True),
+    Change("service.selector", {"app": "{job}"}, PLAIN, SERVICE + "spec.selector", {"app": "bert"}),
+    Change(
+        "ssh.auth-mount-path",
+        "/keys",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[0].mountPath",
+        "/keys",
+    ),
+    Change(
+        "ssh.client-config",
+        "Host *\n",
+        DEEPSPEED,
+        "Secret/bert-ssh:data.config",
+        base64.b64encode(b"Host *\n  Port 22\n").decode(),
+    ),
+    Change("ssh.config-map", "{base}-files", DEEPSPEED, "ConfigMap/bert-files:metadata.name", "bert-files"),
+    Change("ssh.declares-port", True, DEEPSPEED, POD + "spec.containers[main].ports[0].containerPort", 22),
+    Change("ssh.files-volume", "files", DEEPSPEED, POD + "spec.volumes[1].name", "files"),
+    Change(
+        "ssh.hostfile-key",
+        "hosts",
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[/t9k/hostfile].subPath",
+        "hosts",
+    ),
+    Change(
+        "ssh.key-files",
+        ["key:id_ed25519"],
+        DEEPSPEED,
+        POD + "spec.volumes[0].secret.items",
+        [{"key": "key", "path": "id_ed25519"}],
+    ),
+    Change("ssh.key-mode", 0o400, DEEPSPEED, POD + "spec.volumes[0].secret.defaultMode", 0o400),
+    Change(
+        "ssh.keys-apart",
+        True,
+        DEEPSPEED,
+        POD + "spec.containers[main].volumeMounts[0]",
+        {"name": "ssh-keys", "mountPath": "/root/.ssh/id_rsa", "subPath": "id_rsa"},
+    ),
+    Change("ssh.keys-volume", "keys", DEEPSPEED, POD + "spec.volumes[0].name", "keys"),
+    Change("ssh.port", 2222, DEEPSPEED, SERVICE + "spec.ports[0].port", 2222),
+    Change("ssh.port-name", "sshd", DEEPSPEED, SERVICE + "spec.ports[0].name", "sshd"),
+    Change("ssh.secret", "{job}-keys", DEEPSPEED, "Secret/bert-keys:metadata.name", "bert-keys"),
+    Change(
+        "ssh.sshd-arguments",
+        ["-D", "-e"],
+        DEEPSPEED,
+        "Pod/bert-worker-1:spec.containers[main].command",
+        ["/usr/sbin/sshd", "-D", "-e"],
+    ),
+    Change(
+        "ssh.sshd-path",
+        "/opt/sshd",
+        DEEPSPEED,
+        "Pod/bert-worker-1:spec.containers[main].command[0]",
+        "/opt/sshd",
+    ),
+    Change("tensorboard.labels", {"app": "{job}"}, TORCHRUN, "TensorBoard/bert:metadata.labels.app", "bert"),
+]
+BY_ID = {change.id: change for change in CHANGES}
+# What only shows where another setting is as it is not by default.
+WITH = {"service.job-name": {"service.per": "job"}}
+# Where the setting is named, where that is not the part itself but what it stands in.
+TOLD_AT = {
+    "colossalai.launcher-container": "spec.containers[b]",
+    "colossalai.training-container": "spec.containers[b]",
+    "deepspeed.training-container": "spec.containers[side]",
+    "elastic.scaling-weight": "",
+    "pytorch.env-order": "spec.containers[main].env",
+    "pytorch.training-container": "spec.containers[side]",
+    "ssh.declares-port": "spec.containers[main].ports[0]",
+}
