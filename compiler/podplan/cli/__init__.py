@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from podplan.cli.exits import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
-from podplan.cli.output import drop_output, say
 from podplan.typing import NoReturn
 
 # name of the command -> its module below podplan.cli
@@ -46,6 +45,8 @@ YOUNG = 50_000
 
 def main() -> NoReturn:
     """The entry point: every way out has its exit code, and none is a traceback."""
+    gc.set_threshold(YOUNG)
+    from podplan.cli.output import drop_output, say
     from podplan.limits import REFUSED, BoundExceeded, OutOfTime
     from podplan.reading.files import NoSuchPath, OutsideRoot
     from podplan.requests import RequestError
@@ -53,7 +54,6 @@ def main() -> NoReturn:
     if REFUSED:
         say(REFUSED)
         sys.exit(WRONG_REQUEST)
-    gc.set_threshold(YOUNG)
     try:
         with _in_time(), _in_order():
             code = _called(sys.argv[1:])
@@ -151,6 +151,8 @@ def _in_order() -> Iterator[None]:
 
 def _say_internal(error: Exception) -> None:
     """A fault of podplan itself: what it is and where, in one sentence, without a traceback."""
+    from podplan.cli.output import say
+
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
