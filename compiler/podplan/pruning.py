@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from podplan.findings import Path, Problem
 from podplan.provenance import Doc
@@ -20,19 +20,23 @@ def pruned(cr: Doc, problems: Iterable[Problem]) -> Doc:
     unknown = [p.path for p in problems if p.rule in UNKNOWN and p.on_key and len(p.path) > 1]
     if not unknown:
         return cr
-    data = cr.data
+    by_parent: dict[Path, set[str | int]] = {}
     for path in unknown:
-        data = _without(data, path)
+        by_parent.setdefault(path[:-1], set()).add(path[-1])
+    data = cr.data
+    for parent, keys in by_parent.items():
+        data = _without(data, parent, keys)
     return Doc(cr.name, data, source=cr.source, origins=cr.origins, varies=cr.varies)
 
 
-def _without(data: Any, path: Path) -> Any:
-    """A copy of ``data`` without the key at ``path``, sharing what does not change."""
-    step, *rest = path
+def _without(data: Any, parent: Path, keys: Collection[str | int]) -> Any:
+    """A copy of ``data`` without keys of the mapping at ``parent``, sharing what does not change."""
+    if not parent:
+        is_map = isinstance(data, dict)
+        return {key: value for key, value in data.items() if key not in keys} if is_map else data
+    step, *rest = parent
     if isinstance(data, dict) and step in data:
-        if not rest:
-            return {key: value for key, value in data.items() if key != step}
-        return {**data, step: _without(data[step], tuple(rest))}
-    if isinstance(data, list) and isinstance(step, int) and step < len(data) and rest:
-        return [*data[:step], _without(data[step], tuple(rest)), *data[step + 1 :]]
+        return {**data, step: _without(data[step], tuple(rest), keys)}
+    if isinstance(data, list) and isinstance(step, int) and step < len(data):
+        return [*data[:step], _without(data[step], tuple(rest), keys), *data[step + 1 :]]
     return data

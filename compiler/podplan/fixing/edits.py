@@ -5,7 +5,9 @@ Positions come from the reader, so comments, quotes and the layout around a chan
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from functools import lru_cache
 
 from podplan.emit import emit_document
 from podplan.findings import Change, Edit, Path, value_at
@@ -147,11 +149,9 @@ def _removed(document: Document, path: Path) -> Edit:
     if not path:
         raise Refused("it is the whole document")
     parent = path[:-1]
-    siblings = value_at(document.data, parent)
-    names = list(siblings) if isinstance(siblings, dict) else list(range(len(siblings)))
-    starts = sorted((_start(document, (*parent, name)), document.span((*parent, name)).end) for name in names)
+    starts = _entries(document, parent)
     mine = _start(document, path), document.span(path).end
-    place = starts.index(mine)
+    place = bisect_left(starts, mine)
     if len(starts) == 1:
         if _is_chosen_by_name(document.data, parent):
             return _emptied(document, parent)
@@ -163,6 +163,14 @@ def _removed(document: Document, path: Path) -> Edit:
             return _cut(document, mine[0], starts[place + 1][0])
         return _cut(document, starts[place - 1][1], mine[1])
     return _removed_lines(document, mine, starts[place + 1][0] if place + 1 < len(starts) else None)
+
+
+@lru_cache(maxsize=1)  # many entries of one collection are asked for one after the other
+def _entries(document: Document, parent: Path) -> list[tuple[int, int]]:
+    """Where the entries of a collection begin and end, in order."""
+    value = value_at(document.data, parent)
+    names = list(value) if isinstance(value, dict) else list(range(len(value)))
+    return sorted((_start(document, (*parent, name)), document.span((*parent, name)).end) for name in names)
 
 
 def _is_chosen_by_name(data: Any, path: Path) -> bool:

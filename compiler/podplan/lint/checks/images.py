@@ -88,10 +88,16 @@ def _is_named(image: str) -> bool:
     return bool(image) and not any(mark in image for mark in ("$(", "${", "{{"))
 
 
+_counted: list[tuple[Any, dict[str, int]]] = []  # of the job that was asked about last
+
+
 def _pods_with(subject: Subject, image: str) -> int:
-    """How many Pods of the job run an image."""
-    return sum(
-        group.replicas
-        for group in subject.job.pods
-        if any(one == image for _, one in _images(group.doc.data))
-    )
+    """How many Pods of the job run an image; all images of a job are counted at once."""
+    groups = subject.job.groups
+    if not _counted or _counted[0][0] is not groups:
+        pods: dict[str, int] = {}
+        for group in subject.job.pods:
+            for one in {one for _, one in _images(group.doc.data)}:
+                pods[one] = pods.get(one, 0) + group.replicas
+        _counted[:] = [(groups, pods)]
+    return _counted[0][1].get(image, 0)
