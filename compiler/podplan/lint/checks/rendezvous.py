@@ -181,13 +181,13 @@ def _of_variables(job: Job) -> Iterator[Meeting]:
     """MASTER_ADDR of a GenericJob whose scripts read it themselves."""
     if kind_of(job) != "GenericJob":
         return
-    for launch in launches(job):
+    pods = sum(each.replicas for each in job.pods if _sets(each, _MASTER))
+    for launch in launches(job) if pods > 1 else ():
         if launch.is_launcher or launch.invocation.launcher != "python" or launch.invocation.under:
             continue
         variables = environment(launch.container)
         host, rank = variables.get(_MASTER), _variable(launch, "RANK")
-        pods = sum(each.replicas for each in job.pods if _sets(each, _MASTER))
-        if not host or "$" in host or rank not in launch.group.doc.varies or pods < 2:
+        if not host or "$" in host or rank not in launch.group.doc.varies:
             continue
         path = _variable(launch, _MASTER)
         if path is not None:
