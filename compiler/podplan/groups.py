@@ -48,6 +48,8 @@ class Options(NamedTuple):
 
     def fact(self, fact: Fact) -> Fact:
         """``fact`` with the value that the configuration gives it, if it does."""
+        if not self.values:
+            return fact
         of_kind = self.values.get(self.kind, {})
         if fact.id in of_kind:
             source = f"lowering.{self.kind}.{fact.id}"
@@ -58,6 +60,8 @@ class Options(NamedTuple):
 
     def told(self, fact: Fact, *others: Fact) -> Fact:
         """The first of several facts that the configuration gives a value, else ``fact``."""
+        if not self.values:
+            return fact
         known = [self.fact(one) for one in (fact, *others)]
         return next((one for one in known if one.basis == CONFIGURED), known[0])
 

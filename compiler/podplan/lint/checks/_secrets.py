@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from podplan.findings import Path, value_at
 from podplan.patterns import pattern
@@ -26,6 +27,7 @@ _PIN = pattern("[0-9]{4,}")
 STARS = "***"
 
 
+@lru_cache(maxsize=1024)
 def names_a_secret(name: str) -> bool:
     """Whether a variable or option of this name usually holds a secret."""
     return _NAME.fullmatch(name.lstrip("-")) is not None
@@ -33,7 +35,7 @@ def names_a_secret(name: str) -> bool:
 
 def is_secret(name: str, value: str) -> bool:
     """Whether a variable holds a secret as text: not a path, a number, a reference or a placeholder."""
-    if _WITH_PASSWORD.search(value):
+    if "://" in value and _WITH_PASSWORD.search(value):
         return True
     return len(value) >= 6 and may_be_secret(name, value)
 
