@@ -151,6 +151,14 @@ def test_several_limits_are_set_at_once(folder: Path) -> None:
     assert "the limit replicas is 2" in run.err
 
 
+def test_the_highest_numbers_are_as_good_as_none(tmp_path: Path) -> None:
+    """Seconds that no timer takes were an internal error."""
+    folder = laid_out(tmp_path, cel("object.spec.replicaSpecs.size() > 0"))
+    highest = ",".join(f"{name}={10**15 - 1}" for name in LIMITS)
+    run = podplan("check", ".", cwd=folder, env={"PODPLAN_LIMITS": highest})
+    assert run.code in (0, 1), run.err
+
+
 def test_no_file_in_the_repository_sets_a_limit(folder: Path) -> None:
     (folder / "podplan.toml").write_text("limits = {objects = 1}\n")
     run = podplan("check", ".", cwd=folder)

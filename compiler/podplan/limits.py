@@ -59,14 +59,14 @@ try:
 except ValueError as error:
     REFUSED = str(error)
 
-MAX_FILE_BYTES = LIMITS["file-bytes"]
+MAX_FILE_BYTES = min(LIMITS["file-bytes"], 2**30)  # what is read makes room for one more beforehand
 MAX_DOCUMENTS = LIMITS["documents"]
 MAX_NODES = LIMITS["nodes"]
 MAX_ALIASES = LIMITS["aliases"]
 MAX_EXPANDED_NODES = LIMITS["expanded-nodes"]
 MAX_SUPPRESSIONS = LIMITS["suppressions"]
 MAX_OBJECTS = LIMITS["objects"]
-MAX_SECONDS = LIMITS["seconds"]
+MAX_SECONDS = min(LIMITS["seconds"], 10**9)  # no timer takes much more
 MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
@@ -82,7 +82,7 @@ MAX_EXPRESSIONS_COMPILED = LIMITS["expressions"]
 MAX_CEL_LENGTH = LIMITS["cel-length"]
 MAX_CEL_NODES = LIMITS["cel-nodes"]
 MAX_CEL_TEXT = LIMITS["cel-text"]
-MAX_CEL_SECONDS = LIMITS["cel-seconds"]
+MAX_CEL_SECONDS = min(LIMITS["cel-seconds"], 10**9)
 MAX_CEL_MEMORY = LIMITS["cel-bytes"]
 MAX_DRAWN = LIMITS["drawn"]
 
