@@ -86,6 +86,15 @@ def podplan(
     return run
 
 
+def heeding() -> None:
+    """For a process before it becomes podplan: it heeds signals, whatever the tests are started by.
+
+    Under nohup, or with ``&`` in a script, signals are ignored; so they are in all that is started then.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def _started(words: list[str], cwd: Path | None, stdin: bytes, env: Mapping[str, str]) -> Run:
     done = subprocess.run(
         [sys.executable, "-m", "podplan", *words],

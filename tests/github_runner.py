@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tests.command import heeding
+
 MAX_ANNOTATIONS = 10  # of a level, in one step; a composite action is one step
 MAX_MESSAGE = 4096
 MAX_SUMMARY = 1024 * 1024
@@ -226,6 +228,7 @@ def _bash(script: Path, environ: Mapping[str, str], machine: Machine) -> tuple[i
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        preexec_fn=heeding,
     )
     wait = machine.timeout
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import BAD_JOB, JOB, PROFILE, Run, podplan
+from tests.command import BAD_JOB, JOB, PROFILE, Run, heeding, podplan
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 UNPINNED = JOB.replace("busybox:1.36", "busybox:latest")
@@ -84,8 +84,14 @@ def test_streams_that_are_closed_or_full(many: Path, line: str, code: int) -> No
 # --- signals
 
 
-def waiting(cwd: Path, prepare: Callable[[], object]) -> subprocess.Popen[bytes]:
-    """A run that has begun, and waits for its standard input."""
+def waiting(cwd: Path, *ignored: signal.Signals) -> subprocess.Popen[bytes]:
+    """A run that has begun, and waits for its standard input; it was told to ignore some signals."""
+
+    def prepare() -> None:
+        heeding()
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+
     pipe = subprocess.PIPE
     process = subprocess.Popen(
         [*PODPLAN, "check", "-"], cwd=cwd, stdin=pipe, stdout=pipe, stderr=pipe, preexec_fn=prepare
@@ -104,7 +110,7 @@ def waiting(cwd: Path, prepare: Callable[[], object]) -> subprocess.Popen[bytes]
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals(many: Path, number: signal.Signals) -> None:
     """A run ends when it is told so, and says nothing; what it was writing is for tests/test_faults.py."""
-    with waiting(many, lambda: None) as process:
+    with waiting(many) as process:
         process.send_signal(number)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 128 + number
@@ -113,7 +119,7 @@ def test_signals(many: Path, number: signal.Signals) -> None:
 
 def test_a_signal_that_is_ignored_stays_so(many: Path) -> None:
     """As under nohup."""
-    with waiting(many, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)) as process:
+    with waiting(many, signal.SIGHUP) as process:
         process.send_signal(signal.SIGHUP)
         out, _ = process.communicate(BAD_JOB.encode(), timeout=60)
     assert process.returncode == 1
