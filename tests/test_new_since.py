@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -152,3 +153,17 @@ def test_mending_writes_through_no_link_of_the_revision(git: Git, tmp_path: Path
     put(tmp_path, "conf/podplan.toml", "preview = true\n")
     assert podplan("check", ".", "--new-since", "HEAD").code == 0
     assert (outside / "podplan.toml").read_text() == ""
+
+
+def test_mending_leaves_the_folders_of_the_revision(git: Git, tmp_path: Path) -> None:
+    """What is a file now was a folder, and what is a folder now was a file."""
+    put(tmp_path, "was-folder.toml/jobs.toml", "")
+    put(tmp_path, "was-folder.toml/other.txt", "")
+    put(tmp_path, "was-file.toml", "")
+    with_broken_settings(git, tmp_path)
+    rmtree(tmp_path / "was-folder.toml")
+    (tmp_path / "was-file.toml").unlink()
+    put(tmp_path, "was-folder.toml", "")
+    put(tmp_path, "was-file.toml/jobs.toml", "")
+    run = podplan("check", ".", "--new-since", "HEAD")
+    assert run.code == 0, run.err

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 from podplan.cli.output import say
 from podplan.limits import BoundExceeded
@@ -55,7 +55,7 @@ def _mended(folder: str, root: str, base: str, head: str) -> bool:
 def _put(paths: Iterable[str], folder: str, now: str) -> int:
     """Write files of ``now`` into ``folder``, and remove those that are there no more; how many that were."""
     put = 0
-    for path in paths:
+    for path in sorted(paths):  # what made room for a folder goes before what is in there
         place = os.path.join(folder, path)
         above = os.path.dirname(place)
         if not _is_below(os.path.realpath(above), folder):  # through a link of the revision
@@ -64,13 +64,14 @@ def _put(paths: Iterable[str], folder: str, now: str) -> int:
             content = read_inside(now, os.path.join(now, path))
         except (OSError, OutsideRoot, BoundExceeded):
             content = None
-        if os.path.lexists(place):
-            os.unlink(place)
-        if content is not None:
-            os.makedirs(above, exist_ok=True)
-            with open(place, "xb") as file:
-                file.write(content)
-        put += 1
+        with suppress(OSError):  # where the revision has a folder, or something else above, that stays
+            if os.path.lexists(place):
+                os.unlink(place)
+            if content is not None:
+                os.makedirs(above, exist_ok=True)
+                with open(place, "xb") as file:
+                    file.write(content)
+            put += 1
     return put
 
 
