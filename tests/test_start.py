@@ -14,7 +14,7 @@ import pytest
 
 import podplan.typing as ours
 from podplan import patterns
-from podplan.patterns import pattern
+from podplan.patterns import compiled_late, pattern
 
 CLASS = '''
 class Place(NamedTuple):
@@ -103,12 +103,21 @@ def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) ->
         compiled.append(text)
         return compile_(text, flags)
 
-    monkeypatch.setattr(patterns.re, "compile", counted)  # type: ignore[attr-defined]
+    monkeypatch.setattr(patterns, "_compile", counted)
     word = pattern("[a-z]+", re.IGNORECASE)
     assert compiled == []
     assert [word.fullmatch(text) is not None for text in ("Ab", "a b", "c")] == [True, False, True]
     assert compiled == ["[a-z]+"]
     assert word.sub("-", "a1b") == "-1-"
+
+
+def test_a_pattern_may_be_used_while_others_are_compiled_late() -> None:
+    real = re.compile
+    with compiled_late():
+        late = re.compile("[a-z]+")
+        assert not isinstance(late, re.Pattern)
+        assert late.fullmatch("ab")
+    assert re.compile is real
 
 
 def test_pyyaml_compiles_nothing_when_it_is_imported_and_all_it_needs_later() -> None:

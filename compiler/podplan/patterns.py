@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 from podplan.typing import Any, cast
 
+_compile = re.compile  # the real one, also while compiled_late lasts
+
 
 def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
     """What ``re.compile`` gives, as far as its methods go, without the time that compiling takes."""
@@ -17,11 +19,11 @@ def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
 @contextmanager
 def compiled_late() -> Iterator[None]:
     """While this lasts ``re.compile`` is ``pattern``, to import what compiles more than a run uses."""
-    compile_at_once, re.compile = re.compile, pattern  # type: ignore[assignment]
+    re.compile = pattern  # type: ignore[assignment]
     try:
         yield
     finally:
-        re.compile = compile_at_once
+        re.compile = _compile
 
 
 class _Uncompiled:
@@ -30,6 +32,6 @@ class _Uncompiled:
 
     def __getattr__(self, name: str) -> Any:
         """A method of the pattern, which is an attribute of this from now on."""
-        found = getattr(re.compile(self._text, self._flags), name)
+        found = getattr(_compile(self._text, self._flags), name)
         setattr(self, name, found)
         return found
