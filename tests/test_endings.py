@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from podplan.cli import _in_order
 from tests.command import BAD_JOB, JOB, PROFILE, Run, heeding, podplan
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
@@ -124,6 +125,67 @@ def test_a_signal_that_is_ignored_stays_so(many: Path) -> None:
         out, _ = process.communicate(BAD_JOB.encode(), timeout=60)
     assert process.returncode == 1
     assert b"SCHEMA001" in out
+
+
+IMPORTING = """
+import signal, sys
+
+name, number = sys.argv.pop(1), int(sys.argv.pop(1))
+
+class Sender:
+    def find_spec(self, wanted, *_):
+        if wanted == name:
+            signal.raise_signal(number)
+
+sys.meta_path.insert(0, Sender())
+from podplan.cli import main
+main()
+"""
+
+
+def importing(name: str, number: int, cwd: Path) -> Run:
+    """A run that gets a signal when it imports a module."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING, name, str(number), "check", "."],
+        cwd=cwd,
+        capture_output=True,
+        preexec_fn=heeding,
+        timeout=60,
+        check=False,
+    )
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_an_interrupt_at_the_very_beginning(many: Path) -> None:
+    assert importing("podplan.limits", signal.SIGINT, many) == (128 + signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("name", ["podplan.cli.checking", "decimal"])
+def test_signals_while_the_rest_is_imported(many: Path, name: str, number: signal.Signals) -> None:
+    """The library in Rust that imports decimal panics, says so, and must not make findings (1) of it."""
+    run = importing(name, number, many)
+    assert (run.code, run.out) == (128 + number, "")
+    assert "podplan: " not in run.err
+    assert not run.err or name == "decimal"
+
+
+class Fallen:
+    """What is raised while it goes is printed by Python, and nothing more comes of it."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_that_python_lets_fall_ends_the_run_all_the_same() -> None:
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with pytest.raises(SystemExit) as end, _in_order():
+            Fallen()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert end.value.code == 128 + signal.SIGTERM
 
 
 # --- disks and rights

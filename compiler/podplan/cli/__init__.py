@@ -46,6 +46,14 @@ YOUNG = 50_000
 def main() -> NoReturn:
     """The entry point: every way out has its exit code, and none is a traceback."""
     gc.set_threshold(YOUNG)
+    try:
+        _end_of_run()
+    except KeyboardInterrupt:  # so early that the rest is being imported, or at the very end
+        sys.exit(KILLED + 2)
+
+
+def _end_of_run() -> NoReturn:
+    """The run that the command line asks for. Raises SystemExit, or KeyboardInterrupt before and after it."""
     from podplan.cli.output import drop_output, say
     from podplan.limits import REFUSED, BoundExceeded, OutOfTime
     from podplan.reading.files import NoSuchPath, OutsideRoot
@@ -59,8 +67,8 @@ def main() -> NoReturn:
             code = _called(sys.argv[1:])
         gc.freeze()  # or Python looks through everything once more on its way out: a tenth of a big run
         sys.exit(code)
-    except KeyboardInterrupt:
-        sys.exit(KILLED + 2)
+    except (SystemExit, KeyboardInterrupt):
+        raise
     except RequestError as error:
         say(str(error))
         sys.exit(WRONG_REQUEST)
@@ -82,7 +90,7 @@ def main() -> NoReturn:
         drop_output()
         say(f"{error.filename}: {reason(error)}" if error.filename else f"cannot go on: {reason(error)}")
         sys.exit(WRONG_REQUEST)
-    except Exception as error:  # a fault of podplan: a sentence and its exit code, and no traceback
+    except BaseException as error:  # a fault of podplan, or of a library in Rust: a sentence and no traceback
         _say_internal(error)
         sys.exit(INTERNAL)
 
@@ -131,25 +139,33 @@ def _in_time() -> Iterator[None]:
 
 @contextmanager
 def _in_order() -> Iterator[None]:
-    """Ends on SIGTERM and SIGHUP as on an error, so that no file is left that is half-written."""
+    """Ends on SIGTERM, SIGHUP and SIGINT as on an error, so that no file is left that is half-written."""
     import signal
 
+    told: list[int] = []
+
     def stop(number: int, _: object) -> NoReturn:
+        told.append(number)
         sys.exit(KILLED + number)
 
     # What is ignored, as under nohup, stays so.
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    heeded = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    usual = (signal.SIG_DFL, signal.default_int_handler)
+    heeded = [number for number in numbers if before[number] in usual]
     for number in heeded:
         signal.signal(number, stop)
     try:
         yield
     finally:
         for number in heeded:
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(number, before[number])
+        # A library in Rust makes another error of it, and what Python itself calls may let it fall.
+        if told:
+            sys.exit(KILLED + told[0])
 
 
-def _say_internal(error: Exception) -> None:
+def _say_internal(error: BaseException) -> None:
     """A fault of podplan itself: what it is and where, in one sentence, without a traceback."""
     from podplan.cli.output import say
 
