@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 
 from podplan.findings import Change, Problem
 from podplan.groups import Group
@@ -13,6 +14,8 @@ from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Place
 from podplan.typing import Any
 
+# So many further places a finding points at; what is about thousands is not read as a list.
+RELATED = 50
 CONTAINER_LISTS = {
     "all": ("containers",),
     "init": ("initContainers",),
@@ -170,5 +173,5 @@ def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
         if group is not None
         else {"job": "cr", "set": "cr", "variants": "profile"}.get(policy.scope.level, policy.scope.level)
     )
-    also = tuple((Place(where, at), label) for where, at, label in hit.related)
+    also = tuple((Place(where, at), label) for where, at, label in islice(hit.related, RELATED))
     return Seen(level, doc, problem, group, policy.rule, also, hit.change_in, tuple(hit.about))

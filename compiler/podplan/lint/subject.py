@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from podplan.groups import Group
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.provenance import Doc, Path
-from podplan.typing import Any, NamedTuple
+from podplan.typing import Any, NamedTuple, TypeVar, cast
+
+T = TypeVar("T")
 
 
 class Job(NamedTuple):
@@ -31,7 +33,24 @@ class Job(NamedTuple):
 
     @property
     def pods(self) -> list[Group]:
-        return [group for group in self.groups if group.doc.data["kind"] == "Pod"]
+        return _pods(self)
+
+
+def for_one(function: Callable[[Job], T]) -> Callable[[Job], T]:
+    """``function`` of a job, worked out once for all the policies that ask for it one after the other."""
+    latest: list[Any] = [None, None]
+
+    def remembered(job: Job) -> T:
+        if latest[0] is not job:
+            latest[:] = [job, function(job)]
+        return cast("T", latest[1])
+
+    return remembered
+
+
+@for_one
+def _pods(job: Job) -> list[Group]:
+    return [group for group in job.groups if group.doc.data["kind"] == "Pod"]
 
 
 class Subject(NamedTuple):

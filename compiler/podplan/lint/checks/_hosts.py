@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._jobs import roles
-from podplan.lint.subject import Job
+from podplan.lint.subject import Job, for_one
 from podplan.patterns import pattern
 from podplan.provenance import Indexed, Listing
 from podplan.typing import NamedTuple
@@ -68,9 +69,9 @@ def is_address(host: str) -> bool:
     return bool(_ADDRESS.fullmatch(host)) and not is_loopback(host)
 
 
-def named(groups: list[Group], name: str) -> tuple[Group, int] | None:
+def _named(found: Mapping[str, list[Group]], name: str) -> tuple[Group, int] | None:
     """The object of this name: its group and its index."""
-    for group in groups:
+    for group in (*found.get(_stem(name), ()), *found.get("", ())):
         varying = group.doc.varies.get(("metadata", "name"))
         if not isinstance(varying, Indexed):
             if text(mapping(group.doc.data, "metadata"), "name") == name:
@@ -86,13 +87,37 @@ def named(groups: list[Group], name: str) -> tuple[Group, int] | None:
 
 def pod(job: Job, host: str) -> tuple[Group, int] | None:
     """The Pod that a host name leads to, by the Service of the same name."""
-    return named(job.pods, short(host)) if has_service(job, host) else None
+    return _named(_pods(job), short(host)) if has_service(job, host) else None
 
 
 def has_service(job: Job, host: str) -> bool:
-    return (
-        named([group for group in job.groups if group.doc.data["kind"] == "Service"], short(host)) is not None
-    )
+    return _named(_services(job), short(host)) is not None
+
+
+@for_one
+def _pods(job: Job) -> Mapping[str, list[Group]]:
+    return _by_stem(job.pods)
+
+
+@for_one
+def _services(job: Job) -> Mapping[str, list[Group]]:
+    return _by_stem(group for group in job.groups if group.doc.data["kind"] == "Service")
+
+
+def _by_stem(groups: Iterable[Group]) -> Mapping[str, list[Group]]:
+    """Groups by what their names have before a number at the end; by "" with the index elsewhere."""
+    found: dict[str, list[Group]] = {}
+    for group in groups:
+        varying = group.doc.varies.get(("metadata", "name"))
+        name = text(mapping(group.doc.data, "metadata"), "name")
+        if isinstance(varying, Indexed):
+            name = str(varying.parts[0]) if varying.parts[1:] == (0,) else ""
+        found.setdefault(_stem(name), []).append(group)
+    return found
+
+
+def _stem(name: str) -> str:
+    return name.rstrip("0123456789")
 
 
 def job_name(job: Job) -> str:
@@ -100,6 +125,7 @@ def job_name(job: Job) -> str:
     return text(mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
 
 
+@for_one
 def replica_name(job: Job) -> re.Pattern[str] | None:
     """What names of replicas of the job look like: groups ``type`` and ``index``."""
     name = job_name(job)
@@ -116,13 +142,22 @@ def missing(job: Job, host: str) -> str:
     if found is None or has_service(job, host):
         return ""
     index = int(found["index"])
-    replicas = sum(group.replicas for group in job.pods if group.role == found["type"])
+    replicas = _replicas(job).get(found["type"], 0)
     if index < replicas:
         return _other_name(job, found["type"], index) or (
             f"no Service gives {short(host)} a name; that takes spec.service"
         )
     ranks = f"the ranks 0 to {replicas - 1}" if replicas > 1 else "rank 0 only" if replicas else "no replicas"
     return f"{found['type']} has {ranks}"
+
+
+@for_one
+def _replicas(job: Job) -> Mapping[str, int]:
+    """How many replicas of each type there are."""
+    found: dict[str, int] = {}
+    for group in job.pods:
+        found[group.role] = found.get(group.role, 0) + group.replicas
+    return found
 
 
 def _other_name(job: Job, type_: str, index: int) -> str:

@@ -11,7 +11,7 @@ from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import python
 from podplan.lint.checks._resources import training
-from podplan.lint.subject import Job
+from podplan.lint.subject import Job, for_one
 from podplan.typing import Any, NamedTuple
 
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
@@ -49,16 +49,10 @@ class Launch(NamedTuple):
         return facts if isinstance(facts, Torchrun) else None
 
 
+@for_one
 def launches(job: Job) -> tuple[Launch, ...]:
     """The programs that the training containers of a job start, read from the first replica of each group."""
-    if _latest[0] is not job:
-        _latest[:] = [job, tuple(launch for group in job.pods for launch in of_replica(group, group.start))]
-    found: tuple[Launch, ...] = _latest[1]
-    return found
-
-
-# Several policies ask for the lines of the same job one after the other.
-_latest: list[Any] = [None, ()]
+    return tuple(launch for group in job.pods for launch in of_replica(group, group.start))
 
 
 def of_replica(group: Group, index: int) -> list[Launch]:

@@ -27,7 +27,7 @@ from podplan.lint.checks._jobs import (
 )
 from podplan.lint.checks._resources import effective, shown
 from podplan.lint.checks._together import Again
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.typing import Any, NamedTuple
 
 GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
@@ -234,10 +234,18 @@ def pinned_to_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
         return
     name, selected = _pinned(group)
     if name or selected:
-        here = [one for one in subject.job.pods if _pinned(one) == (name, selected)]
-        number, together = total(here)
+        number, together = total(_by_node(subject.job)[name, selected])
         at: Path = ("spec", "nodeName") if name else ("spec", "nodeSelector", "kubernetes.io/hostname")
         yield Hit(at, {"pods": number, "node": name or selected, "gpus": together})
+
+
+@for_one
+def _by_node(job: Job) -> Mapping[tuple[str, str], list[Group]]:
+    """The Pods by the node that they are for."""
+    found: dict[tuple[str, str], list[Group]] = {}
+    for group in job.pods:
+        found.setdefault(_pinned(group), []).append(group)
+    return found
 
 
 def _pinned(group: Group) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.mpirun import Mpirun
 from podplan.lint.checks._launches import Launch, counted, launches
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.typing import Any
 
@@ -51,7 +51,7 @@ def mpirun_without_hosts(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
         variables = launch.invocation.variables
         if facts.hosts or facts.hostfile is not None or any(map(_HOSTS_BY_ENV.fullmatch, variables)):
             continue
-        waiting = sum(group.replicas for group in job.pods if group is not launch.group and _runs_sshd(group))
+        waiting = _with_sshd(job) - (launch.group.replicas if _runs_sshd(launch.group) else 0)
         if waiting and facts.line.sure and launch.group.replicas == 1:
             place = launch.place(launch.invocation.word)
             yield Hit(place, {"waiting": counted(waiting, "Pod")}, doc=launch.group.doc, group=launch.group)
@@ -81,6 +81,12 @@ def _mpirun(job: Job) -> Iterator[tuple[Launch, Mpirun]]:
         facts = launch.invocation.facts
         if isinstance(facts, Mpirun):
             yield launch, facts
+
+
+@for_one
+def _with_sshd(job: Job) -> int:
+    """How many Pods run sshd."""
+    return sum(group.replicas for group in job.pods if _runs_sshd(group))
 
 
 def _runs_sshd(group: Any) -> bool:

@@ -123,8 +123,10 @@ def replicas_beyond_nodes(subject: Subject, _params: Mapping[str, Any]) -> Itera
     Values: ``pods``, ``role``, ``room``.
     """
     job, written = subject.job, replicas_of(subject.job)
-    for role in dict.fromkeys(group.role for group in job.pods):
-        of_role = [group for group in job.pods if group.role == role]
+    by_role: dict[str, list[Group]] = {}
+    for each in job.pods:
+        by_role.setdefault(each.role, []).append(each)
+    for role, of_role in by_role.items():
         together, group = sum(one.replicas for one in of_role), of_role[0]
         rooms = _rooms(job, group)
         room = sum(rooms.values())

@@ -108,9 +108,10 @@ def _counts(job: Job) -> Iterator[Count]:
     if kind == "DeepSpeedJob":
         yield from _by_hostfile(job)
         return
+    pods = sum(each.replicas for each in job.pods)
     for launch in launches(job):
         found = launch.invocation
-        number = _number(launch, sum(each.replicas for each in job.pods))
+        number = _number(launch, pods)
         if number is None or found.conditional or found.under:
             continue
         path = launch.place(_word(launch))
@@ -206,8 +207,11 @@ def _without_launcher(job: Job) -> Iterator[Count]:
         return
     if any(_gpus(group) is None for group in job.pods):
         return
+    started: dict[int, list[Launch]] = {}
+    for launch in launches(job):
+        started.setdefault(id(launch.group), []).append(launch)
     for group in job.pods:
-        of_group = [launch for launch in launches(job) if launch.group is group]
+        of_group = started.get(id(group), [])
         gpus = _gpus(group)
         if gpus is None or not of_group or not all(one_process(launch, modules=True) for launch in of_group):
             continue

@@ -10,7 +10,7 @@ from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
 from podplan.lint.checks._jobs import namespace, shown_list, written
 from podplan.lint.checks._resources import containers, init_containers
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.typing import Any, NamedTuple
 
 SECTIONS = {"Secret": "secrets", "ConfigMap": "configMaps"}
@@ -34,13 +34,19 @@ def unknown_reference(subject: Subject, _params: Mapping[str, Any]) -> Iterator[
     group, job = subject.group, subject.job
     if group is None:
         return
-    own = {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
+    own = _own(job)
     for reference in references(group):
         known = section(job, SECTIONS[reference.kind])
         if known and (reference.kind, reference.name) not in own:
             why, at = _fault(job, reference, known)
             if why:
                 yield Hit(at, {"kind": reference.kind, "name": reference.name, "why": why})
+
+
+@for_one
+def _own(job: Job) -> set[tuple[str, str]]:
+    """Kinds and names of what the job brings with itself."""
+    return {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
 
 
 def _fault(job: Job, reference: Reference, known: Mapping[str, Any]) -> tuple[str, Path]:
