@@ -57,6 +57,10 @@ def window(text: str, before: int, length: int, width: int) -> tuple[str, int]:
 
 def _slice(text: str, start: int, width: int) -> tuple[str, int]:
     """``width`` columns of a text from the column ``start``, and how many are left out before."""
+    if text.isascii():
+        kept = CUT if start else ""
+        room = width - len(kept)
+        return kept + (text[start:] if len(text) - start < room else text[start : start + room - 1] + CUT), start
     skipped, first = 0, 0
     while skipped < start:
         skipped += _width(text[first])
