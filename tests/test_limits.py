@@ -73,6 +73,9 @@ CASES = {
     "objects": Case(1, {"a.yaml": JOB, "b.yaml": JOB}),
     "replicas": Case(2, {"job.yaml": JOB}, ("lower", "job.yaml")),
     "bases": Case(2, BASES),
+    "base-nodes": Case(
+        1, {name: base(name[0], "replicas: 1") for name in BASES} | profile("  extends: [a.yaml, b.yaml]\n")
+    ),
     "extends-depth": Case(1, BASES),
     "instances": Case(2, profile(MATRIX)),
     "instance-nodes": Case(3, profile(MATRIX + '  workingDir: "/${{ params.lr }}"\n')),

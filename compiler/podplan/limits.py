@@ -23,6 +23,7 @@ LIMITS = {
     "revision-bytes": 512 * 1024 * 1024,  # in all of them
     "replicas": 100_000,  # of one run, written out
     "bases": 256,  # of one profile, with those of its bases
+    "base-nodes": 500_000,  # values of the bases of one profile, counted anew at each base laid over others
     "extends-depth": 32,  # files that extend one another
     "instances": 1_000,  # of one profile, under all environments
     "instance-nodes": 2_000_000,  # values built anew for all instances of one profile
@@ -71,6 +72,7 @@ MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
 MAX_BASES = LIMITS["bases"]
+MAX_BASE_NODES = LIMITS["base-nodes"]
 MAX_EXTENDS_DEPTH = LIMITS["extends-depth"]
 MAX_INSTANCES = LIMITS["instances"]
 MAX_INSTANCE_NODES = LIMITS["instance-nodes"]

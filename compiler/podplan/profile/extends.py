@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from podplan.findings import Problem
-from podplan.limits import MAX_BASES, MAX_EXTENDS_DEPTH, beyond
+from podplan.limits import MAX_BASE_NODES, MAX_BASES, MAX_EXTENDS_DEPTH, beyond
 from podplan.profile.merge import OPENING, Problems, kept, merge
 from podplan.provenance import Cursor, Doc, at, copied, root, split, trace
 from podplan.typing import Any
@@ -32,6 +32,7 @@ class _Reading:
         self.problems = problems
         self.known: dict[tuple[Any, ...], Doc] = {}
         self.steps = 0
+        self.laid = 0
 
     def whole(self, doc: Doc, chain: tuple[Doc, ...]) -> Doc:
         key = _key(doc)
@@ -59,6 +60,16 @@ class _Reading:
             base = self._base(entry, chain)
             if base is not None:
                 whole = base if whole is None else laid_over(whole, base, self.problems)
+                self.laid += len(whole.origins)
+            if self.laid > MAX_BASE_NODES:
+                message = (
+                    f"the bases of a profile may come to {MAX_BASE_NODES} values at most, "
+                    "counted anew at each base that is laid over others; merge some"
+                )
+                self.problems.append(
+                    (doc, Problem("PROF017", beyond("base-nodes", message), references.path))
+                )
+                return doc
         return doc if whole is None else laid_over(whole, doc, self.problems)
 
     def _base(self, entry: Cursor, chain: tuple[Doc, ...]) -> Doc | None:
