@@ -16,11 +16,17 @@ import pytest
 
 from podplan.config import Config, config_for
 from podplan.formatting.extents import extents
+from podplan.groups import Options
 from podplan.importing import import_cr
 from podplan.importing.comments import comments_of
+from podplan.kinds import lower_cr
+from podplan.lint.apply import RELATED, apply
+from podplan.lint.catalogue import ours
 from podplan.lint.comments import suppressions
-from podplan.lint.selection import Selection, ruling, with_changes
+from podplan.lint.selection import Selection, ruling, selected, with_changes
+from podplan.lint.subject import Job
 from podplan.migrating import migrated
+from podplan.provenance import Doc
 from podplan.reading.documents import items
 from podplan.rules import RULES
 from podplan.source import read
@@ -71,6 +77,31 @@ def specs(number: int) -> str:
     return f"{head}  replicaSpecs:\n{entry * number}"
 
 
+def roles(number: int) -> str:
+    """Roles that each name a host of another one, on a node of their own."""
+    one = """\
+  - type: r{0}
+    replicas: 2
+    template:
+      spec:
+        nodeSelector: {{kubernetes.io/hostname: n{0}}}
+        containers:
+        - name: pytorch
+          image: b:{0}
+          resources: {{limits: {{nvidia.com/gpu: 2}}}}
+          command: [mpirun, -np, "3", --host, "a-r{1}-0:1,a-r{1}-5:1", python, a.py]
+"""
+    return specs(0) + "".join(one.format(entry, entry + 1) for entry in range(number))
+
+
+def judged(text: str) -> None:
+    doc = Doc("", (document := read(text.encode(), "").documents[0]).data, source=document)
+    job = Job(doc, tuple(lower_cr(doc, Options())))
+    found = list(apply(selected(ours(), Selection()), job))
+    assert len(found) > 5
+    assert all(len(one.also) <= RELATED for one in found)
+
+
 def imported(text: str) -> None:
     for item in items(read(text.encode(), "")):
         assert import_cr(item.doc).text
@@ -113,10 +144,11 @@ def work(function: Callable[[], Any]) -> int:
         (moved, entries),
         (moved, specs),
         (moved, lambda number: documents(number, DIALECT)),
+        (judged, roles),
         (lambda text: extents(text), documents),
         (lambda text: suppressions(read(text.encode(), "")), lambda number: "# podplan: ignore\n" * number),
     ],
-    ids=["placed", "import", "migrate", "list", "specs", "dialect", "extents", "comments"],
+    ids=["placed", "import", "migrate", "list", "specs", "dialect", "roles", "extents", "comments"],
 )
 def test_twice_as_much_takes_twice_the_work(
     function: Callable[[str], object], written: Callable[[int], str]
