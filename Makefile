@@ -115,7 +115,7 @@ fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--se
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
 faults: $(STAMP)  ## let every fault happen at every step of every command, and two runs at once many times
-	$(BIN)/python -m pytest -q --thorough tests/test_faults.py tests/test_endings.py
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough tests/test_faults.py tests/test_endings.py
 
 PEERS := build/peers
 bench: $(STAMP)   ## measure speed and memory beside peers; ARGS=--short for a first look, --smoke to see it run, --write
