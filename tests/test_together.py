@@ -120,11 +120,33 @@ def test_a_job_made_again_is_beside_what_it_was_before() -> None:
     files = {"a.yaml": [cr("a")], "b.yaml": [cr("b")]}
     settings = Settings()
     was = before(sources(files), settings, Reader())
-    text = emit(files["b.yaml"])
-    job = again.Again(settings, Reader(), was).job(again.Origin("b.yaml", text, 0))
+    made = again.Again(settings, Reader(), was)
+    made.keep("b.yaml", emit(files["b.yaml"]))
+    job = made.job(again.Origin("b.yaml", 0))
     assert job.compared
     assert job.before is not None
     assert job.before.data["metadata"]["name"] == "b"
+
+
+def test_each_file_is_read_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever points at what: folders of a base and two environments have all names three times."""
+    again_read: list[str] = []
+
+    def counting(content: bytes, file: str) -> Source:
+        again_read.append(file)
+        return read(content, file)
+
+    monkeypatch.setattr(again, "read", counting)
+    files = {f"{number}.yaml": [cr("a"), cr("b"), profile("p")] for number in range(4)}
+    assert len(checked(sources(files)).findings) > 12
+    assert sorted(again_read) == sorted(files)
+
+
+def test_objects_without_metadata_leave_nothing_to_compare() -> None:
+    bare = [{key: value for key, value in GANG.items() if key != "metadata"}]
+    pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "a", "image": "b:1"}]}}
+    found = checked(sources({"a.yaml": [cr("a")], "b.yaml": bare, "c.yaml": [pod]}))
+    assert not [one for one in found.findings if one.rule in ABOUT_ALL]
 
 
 @pytest.mark.parametrize("doc", [cr("same"), profile("same"), GANG, CLAIM], ids=lambda doc: doc["kind"])

@@ -71,13 +71,13 @@ def _check_source(source: Source | Unread, run: Run) -> None:
     run.files.add(os.path.realpath(source.file))
     if source.holds_secret:
         run.secret.add(source.file)
-    jobs = len(run.together)
+    before = len(run.together), len(run.rendered)
     said = run.silences.graded(source.file, as_far_as_bounds(file_findings(source, run), run))
     if said:
         run.findings += (found._replace(about=(source.file,)) for found in said)
         run.texts[source.file] = source.text
-    elif len(run.together) > jobs:
-        run.texts_of_jobs[source.file] = source.text
+    if before != (len(run.together), len(run.rendered)):
+        run.again.keep(source.file, source.text)
 
 
 def _check_rendered(run: Run) -> None:
@@ -90,7 +90,6 @@ def _check_rendered(run: Run) -> None:
             said = plan_findings(plans(item, run.settings, run.reader), run, origin)
             graded = run.silences.graded(origin.file, said)
             run.findings += (found._replace(about=(origin.file,)) for found in graded)
-            (run.texts if said else run.texts_of_jobs)[origin.file] = origin.text
 
 
 def _add_policy_faults(run: Run) -> None:

@@ -37,7 +37,7 @@ def file_findings(source: Source, run: Run) -> Iterator[Finding]:
     for fault in (*source.faults, *_hints(source, found)):
         yield fault_finding(source, fault)
     for number, item in enumerate(found):
-        yield from _item_findings(item, Origin(source.file, source.text, number), run)
+        yield from _item_findings(item, Origin(source.file, number), run)
 
 
 def _hints(source: Source, found: Iterable[Item]) -> Iterator[Fault]:

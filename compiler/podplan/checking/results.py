@@ -60,7 +60,7 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     places = {found.location.file for found in run.findings}
     places |= {related.location.file for found in run.findings for related in found.related}
     run.texts.update(run.reader.texts(places - run.texts.keys()))
-    run.texts |= {file: run.texts_of_jobs[file] for file in places & run.texts_of_jobs.keys()}
+    run.texts |= run.again.texts(places - run.texts.keys())
     # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
     secret = {file for file in run.texts if _is_secret(file, run)}
     shown = {file: text for file, text in run.texts.items() if file not in secret}

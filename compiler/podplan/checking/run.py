@@ -32,7 +32,6 @@ class Run:
         self.not_checked: Counter[str] = Counter()
         self.findings: list[Finding] = []
         self.texts: dict[str, str] = {}
-        self.texts_of_jobs: dict[str, str] = {}  # of files without a finding, until one about several jobs
         self.silences = Silences(settings.policies, settings.terms)
         self.again = Again(settings, reader, before)
         self.together = Together(self.silences.terms.known, self.again)

@@ -142,7 +142,7 @@ def _matches(form: str, text: str) -> bool:
     )
 
 
-_fits = lru_cache(maxsize=4096)(_matches)  # the same labels and names are in all objects of a job
+_fits = lru_cache(maxsize=512)(_matches)  # the same labels and names are in all objects of a job
 
 
 def fault(form: str, text: str) -> str:

@@ -191,7 +191,8 @@ def gpu_pods(job: Job) -> list[Group]:
 @for_one
 def named(job: Job) -> Named:
     """The name of a job, and which one it is."""
-    return Named(namespace(job), called(job), instance(job))
+    which = instance(job)
+    return Named(namespace(job), which.name, which)
 
 
 def counted(number: int, noun: str) -> str:

@@ -113,7 +113,7 @@ def arrives(word: str, regime: Regime) -> Arrival:
     return Arrival(got.words[:-1])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=512)
 def survives(word: str, regime: Regime) -> bool:
     """Whether a worker gets a word as it is, or as it was quoted by hand."""
     if _PLAIN.fullmatch(word):

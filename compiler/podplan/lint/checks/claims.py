@@ -18,6 +18,7 @@ from podplan.provenance import Doc
 from podplan.typing import Any, NamedTuple
 
 FILESET = pattern(r"t9k://pvc/([^/]+)")
+FOR_ONE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})
 HOSTNAME = "kubernetes.io/hostname"
 # Devices, and what the node has installed: the same on every node, and not data.
 OF_SYSTEM = ("/dev", "/sys", "/proc", "/run", "/var/run", "/etc", "/lib", "/opt", "/usr")
@@ -168,21 +169,19 @@ def unknown_claim(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]
 
 
 class Mounts(NamedTuple):
-    """The claims that a job mounts, each with its access mode if it is for one node or Pod, else ""."""
+    """The claims for one node or Pod that a job mounts, each with its access mode."""
 
     job: Named
     modes: Mapping[str, str]
 
 
 def mounts_left(job: Job) -> Mounts | None:
-    """What a job mounts; None for an object."""
+    """What a job mounts that is not for all; None for an object, and where there is no such claim."""
     if job.cr is None:
         return None
-    return Mounts(named(job), {claim: _for_one(_modes(job, claim)) for claim in users(job)})
-
-
-def _for_one(modes: list[str]) -> str:
-    return modes[0] if modes and set(modes) <= {"ReadWriteOnce", "ReadWriteOncePod"} else ""
+    modes = {claim: _modes(job, claim) for claim in users(job)}
+    for_one = {claim: those[0] for claim, those in modes.items() if those and FOR_ONE.issuperset(those)}
+    return Mounts(named(job), for_one) if for_one else None
 
 
 def claim_of_several_jobs(left: Mapping[int, Mounts], again: Again) -> Iterator[tuple[int, Hit]]:
@@ -196,7 +195,7 @@ def claim_of_several_jobs(left: Mapping[int, Mounts], again: Again) -> Iterator[
             mounting.setdefault((one.job.namespace, claim), Sharers()).add(number, one.job)
     for number, one in left.items():
         for claim, mode in one.modes.items():
-            others, names = mounting[one.job.namespace, claim].before(one.job) if mode else ([], [])
+            others, names = mounting[one.job.namespace, claim].before(one.job)
             if others:
                 values = {"claim": claim, "mode": mode, "others": shown_list(names)}
                 related = [_mount(again(other), claim) for other in others]

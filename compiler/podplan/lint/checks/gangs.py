@@ -149,7 +149,7 @@ def members_left(job: Job) -> Members | None:
     """The PodGroups of a job or an object; None where it has nothing to do with any that somebody wrote."""
     gang = pod_group(job) if job.cr is None else None
     if gang is not None:
-        metadata = gang.doc.data["metadata"]
+        metadata = mapping(gang.doc.data, "metadata")
         group = text(metadata, "namespace"), text(metadata, "name")
         return Members(None, (), group, tuple(_wanted(mapping(gang.doc.data, "spec"))))
     carried = tuple(_carried(job))
@@ -158,7 +158,7 @@ def members_left(job: Job) -> Members | None:
 
 def _carried(job: Job) -> Iterator[Carried]:
     for group in job.pods:
-        metadata = group.doc.data["metadata"]
+        metadata = mapping(group.doc.data, "metadata")
         labels = mapping(metadata, "labels")
         if text(labels, GROUP_LABEL):
             where, role = text(metadata, "namespace"), text(labels, ROLE_LABEL)

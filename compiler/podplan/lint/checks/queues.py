@@ -17,7 +17,7 @@ from podplan.lint.checks._jobs import (
     shown_list,
     spec_of,
 )
-from podplan.lint.checks._resources import effective, resources, shown
+from podplan.lint.checks._resources import effective, shown
 from podplan.lint.checks._together import Again, named_place
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc, trace
@@ -129,15 +129,17 @@ class Demand(NamedTuple):
 
 
 def demand_left(job: Job) -> Demand | None:
-    """What a job asks of its queue; None for an object, and a job that is in none."""
+    """What a job asks of its queue; None for an object, and a job that is in none or in one without quota."""
     gang = pod_group(job)
     if job.cr is None or gang is None:
         return None
-    queue, asked = queue_of(gang), dict.fromkeys(name for group in job.pods for name in resources(group))
+    queue = queue_of(gang)
     quota = mapping(entry(job, "queues", queue), "quota")
     known = {resource: most for resource in quota if (most := quantities.parse(quota[resource])) is not None}
+    if not known:
+        return None
     asks = {
-        resource: sum(effective(group, resource) * group.replicas for group in job.pods) for resource in asked
+        resource: sum(effective(group, resource) * group.replicas for group in job.pods) for resource in known
     }
     source = trace(job.cr, ())[-1].doc.source
     return Demand(named(job).instance, source.file if source is not None else "", queue, asks, known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._gitops import WAVE, annotations_of, at, hooks, wave_of
@@ -21,6 +22,10 @@ class Need(NamedTuple):
     kind: str
     namespace: str
     name: str
+
+
+# Most jobs need the same few objects, and so leave the same few tuples.
+_need = lru_cache(maxsize=1000)(Need)
 
 
 class Turn(NamedTuple):
@@ -77,9 +82,9 @@ def _too_late(job: Job, need: Need, later: Doc) -> Hit:
 def _needs(job: Job) -> Iterator[Need]:
     where = namespace(job)
     if where:
-        yield Need("Namespace", "", where)
+        yield _need("Namespace", "", where)
     for claim in users(job):
-        yield Need("PersistentVolumeClaim", where, claim)
+        yield _need("PersistentVolumeClaim", where, claim)
     for group in job.pods:
         for reference in references(group):
-            yield Need(reference.kind, where, reference.name)
+            yield _need(reference.kind, where, reference.name)
