@@ -20,11 +20,12 @@ from podplan.groups import Options
 from podplan.importing import import_cr
 from podplan.importing.comments import comments_of
 from podplan.kinds import lower_cr
-from podplan.lint.apply import RELATED, apply
+from podplan.lint.apply import RELATED, _as_seen
 from podplan.lint.catalogue import ours
+from podplan.lint.checks._hosts import pod
 from podplan.lint.comments import suppressions
-from podplan.lint.selection import Selection, ruling, selected, with_changes
-from podplan.lint.subject import Job
+from podplan.lint.selection import Selection, ruling, with_changes
+from podplan.lint.subject import Hit, Job, Subject
 from podplan.migrating import migrated
 from podplan.provenance import Doc
 from podplan.reading.documents import items
@@ -77,29 +78,14 @@ def specs(number: int) -> str:
     return f"{head}  replicaSpecs:\n{entry * number}"
 
 
-def roles(number: int) -> str:
-    """Roles that each name a host of another one, on a node of their own."""
-    one = """\
-  - type: r{0}
-    replicas: 2
-    template:
-      spec:
-        nodeSelector: {{kubernetes.io/hostname: n{0}}}
-        containers:
-        - name: pytorch
-          image: b:{0}
-          resources: {{limits: {{nvidia.com/gpu: 2}}}}
-          command: [mpirun, -np, "3", --host, "a-r{1}-0:1,a-r{1}-5:1", python, a.py]
-"""
-    return specs(0) + "".join(one.format(entry, entry + 1) for entry in range(number))
-
-
-def judged(text: str) -> None:
-    doc = Doc("", (document := read(text.encode(), "").documents[0]).data, source=document)
-    job = Job(doc, tuple(lower_cr(doc, Options())))
-    found = list(apply(selected(ours(), Selection()), job))
-    assert len(found) > 5
-    assert all(len(one.also) <= RELATED for one in found)
+def roles(number: int) -> Job:
+    """A job of so many roles."""
+    one = (
+        "  - {{type: r{}, replicas: 2, template: {{spec: {{containers: [{{name: pytorch, image: b}}]}}}}}}\n"
+    )
+    document = read((specs(0) + "".join(map(one.format, range(number)))).encode(), "").documents[0]
+    cr = Doc("", document.data, source=document)
+    return Job(cr, tuple(lower_cr(cr, Options())))
 
 
 def imported(text: str) -> None:
@@ -144,11 +130,10 @@ def work(function: Callable[[], Any]) -> int:
         (moved, entries),
         (moved, specs),
         (moved, lambda number: documents(number, DIALECT)),
-        (judged, roles),
         (lambda text: extents(text), documents),
         (lambda text: suppressions(read(text.encode(), "")), lambda number: "# podplan: ignore\n" * number),
     ],
-    ids=["placed", "import", "migrate", "list", "specs", "dialect", "roles", "extents", "comments"],
+    ids=["placed", "import", "migrate", "list", "specs", "dialect", "extents", "comments"],
 )
 def test_twice_as_much_takes_twice_the_work(
     function: Callable[[str], object], written: Callable[[int], str]
@@ -156,6 +141,22 @@ def test_twice_as_much_takes_twice_the_work(
     function(written(2))  # what is made once, such as regular expressions
     few, many = (work(lambda number=number: function(written(number))) for number in (15, 60))  # type: ignore[misc]
     assert many < 4.4 * few
+
+
+def test_a_host_is_looked_up_and_not_searched_for_among_all_of_a_job() -> None:
+    jobs = [roles(number) for number in (15, 60)]
+    few, many = (
+        work(lambda job=job: [pod(job, f"a-{each.role}-1") for each in job.pods])  # type: ignore[misc]
+        for job in jobs
+    )
+    assert many < 4.4 * few
+
+
+def test_a_finding_points_at_so_many_places_and_no_more() -> None:
+    job, policy = roles(2), next(iter(ours()))
+    doc = job.groups[0].doc
+    seen = _as_seen(policy, Subject(doc, job), Hit((), {}, [(doc, (), "there")] * 1_000))
+    assert len(seen.also) == RELATED
 
 
 class Watched(str):
