@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks import inputs
@@ -25,7 +27,7 @@ def section(folder: Path, scale: Scale) -> Section:
             rows.append(
                 Row(f"`check` of {counted(number, name)}", value, said, peak_mb=costs[number].peak_mb)
             )
-        rows.append(_flat(name, costs, scale))
+        rows += _memory(name, costs)
     note = "One object in a file: CRs of 8 replicas, and profiles that share a base and an inventory."
     return Section("Many files", rows, note)
 
@@ -38,9 +40,10 @@ def _turns(number: int, scale: Scale) -> int:
     return scale.turns(7 if number <= 100 else 3 if number <= 1000 else 1)
 
 
-def _flat(name: str, costs: dict[int, Cost], scale: Scale) -> Row:
+def _memory(name: str, costs: dict[int, Cost]) -> Iterator[Row]:
     """Ten times the files in the same memory."""
-    most, many = max(costs), scale.many
-    value = costs[most].peak_mb / costs[many].peak_mb
-    what = f"peak memory, {most:,} {name} against {many:,}"
-    return Row(what, value, f"{value:.2f} ×", "≤ 1.2 ×", 1.2, peak_mb=costs[most].peak_mb)
+    for (few, less), (number, more) in list(pairwise(sorted(costs.items())))[1:]:
+        value = more.peak_mb / less.peak_mb
+        each = (more.peak_mb - less.peak_mb) * 1000 / (number - few)
+        what = f"peak memory, {number:,} {name} against {few:,}: {each:.1f} kB a file"
+        yield Row(what, value, f"{value:.2f} ×", "≤ 1.2 ×", 1.2, peak_mb=more.peak_mb)
