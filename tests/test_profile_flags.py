@@ -124,3 +124,11 @@ def test_flags_that_contradict_each_other() -> None:
 def test_a_flag_that_the_matrix_overrules() -> None:
     text = profile("params: {k: {type: integer}}\nmatrix: {axes: {k: [1, 2]}}\nreplicas: ${{ params.k }}")
     assert "no effect" in messages(text, sets={"params.k": "3"})
+
+
+@pytest.mark.parametrize("flag", ["schedule.{}=1", "extends={}", "{}=1"])
+def test_a_message_repeats_no_more_than_the_beginning(flag: str) -> None:
+    key, _, value = flag.replace("{}", "x" * 100_000).partition("=")
+    said = messages(TEXT, sets={key: value})
+    assert "xxx…" in said
+    assert len(said) < 1_000

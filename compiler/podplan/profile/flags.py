@@ -18,6 +18,7 @@ from podplan.source.scalars import Scalar, resolve
 from podplan.typing import Any, NoReturn
 
 _STEPS = pattern(r"(?:[^.\\]|\\.)+")
+LONGEST_SHOWN = 200  # characters of a key, and of a value, in a message
 _NOT_SETTABLE = frozenset({"extends", "environments", "matrix", "values"})
 
 
@@ -37,7 +38,7 @@ def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, d
     metadata: dict[str, Any] = {}
     params: dict[str, Any] = {}
     for key, text in sets.items():
-        flag = Flag(f"--set {key}={text}")
+        flag = Flag(f"--set {_shown(key)}={_shown(text)}")
         steps = [step.replace("\\", "") for step in _STEPS.findall(key)]
         try:
             if len(steps) == 2 and steps[0] == "params":
@@ -56,11 +57,15 @@ def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, d
     return result, {name: whole.get("params", name) for name in params}
 
 
+def _shown(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+
+
 def _put(tree: dict[str, Any], steps: list[str], leaf: Any) -> None:
     for step in steps[:-1]:
         tree = tree.setdefault(step, {})
         if not isinstance(tree, dict):
-            raise _Refused(f'another --set gives "{step}" a value of its own')
+            raise _Refused(f'another --set gives "{_shown(step)}" a value of its own')
     if isinstance(tree.get(steps[-1]), dict):
         raise _Refused("another --set gives a value to a field below")
     tree[steps[-1]] = leaf
@@ -124,7 +129,7 @@ def _value(doc: Doc, steps: list[str], text: str) -> Scalar:
                 raise _Refused(f'"{field}" is a list, which is only replaced whole; change it in the file')
             known = schema.get("properties")
             if known and schema.get("additionalProperties") is False and step not in known:
-                raise _Refused(f'there is no field "{step}"{meant_or_known(step, known)}')
+                raise _Refused(f'there is no field "{_shown(step)}"{meant_or_known(step, known)}')
             below = (known or {}).get(step, schema.get("additionalProperties"))
             now, area, schema = now.get(step), area.below(step), _resolved(below)
         field = step
