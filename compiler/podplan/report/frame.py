@@ -60,7 +60,9 @@ def _slice(text: str, start: int, width: int) -> tuple[str, int]:
     if text.isascii():
         kept = CUT if start else ""
         room = width - len(kept)
-        return kept + (text[start:] if len(text) - start < room else text[start : start + room - 1] + CUT), start
+        return kept + (
+            text[start:] if len(text) - start < room else text[start : start + room - 1] + CUT
+        ), start
     skipped, first = 0, 0
     while skipped < start:
         skipped += _width(text[first])

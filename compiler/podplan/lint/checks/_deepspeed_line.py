@@ -7,8 +7,8 @@ from podplan.kubernetes.shape import mapping, text, texts
 from podplan.launchers import deepspeed
 from podplan.launchers.find import find
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import for_one, kind_of, mode, spec_of
-from podplan.lint.subject import Job
+from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.subject import Job, for_one
 from podplan.typing import NamedTuple
 
 _CONFIG: Path = ("spec", "config")

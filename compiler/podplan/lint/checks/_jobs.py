@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._resources import accelerators, containers
-from podplan.lint.subject import Job
+from podplan.lint.subject import Job, for_one
 from podplan.provenance import Doc, trace
 from podplan.typing import Any, NamedTuple, TypeVar
 
@@ -74,11 +74,15 @@ def roles(job: Job) -> Iterator[Role]:
             yield Role(key, ("spec", key), mapping(spec, key))
 
 
+@for_one
 def replicas_of(job: Job) -> dict[str, tuple[Doc, Path, str]]:
     """Where the number of replicas of each type is written, as a related place: "4 Pods"."""
+    numbers: dict[str, int] = {}
+    for group in job.pods:
+        numbers[group.role] = numbers.get(group.role, 0) + group.replicas
     found: dict[str, tuple[Doc, Path, str]] = {}
     for role in roles(job):
-        number = sum(group.replicas for group in job.pods if group.role == role.type)
+        number = numbers.get(role.type, 0)
         if job.cr is not None and "replicas" in role.data and number:
             found[role.type] = (job.cr, (*role.path, "replicas"), counted(number, "Pod"))
     return found
@@ -89,6 +93,7 @@ def replicas_written(job: Job) -> list[tuple[Doc, Path, str]]:
     return list(replicas_of(job).values())
 
 
+@for_one
 def pods(job: Job) -> int:
     """How many Pods the job has."""
     return sum(group.replicas for group in job.pods)
@@ -167,19 +172,6 @@ def instance(job: Job) -> Instance:
     if end.source is None:
         return Instance(end.name, 0, name)
     return Instance(end.source.file, end.source.index, name)
-
-
-def for_one(function: Callable[[Job], T]) -> Callable[[Job], T]:
-    """``function`` of a job, worked out once for all the policies that ask for it one after the other."""
-    latest: list[Any] = [None, None]
-
-    def remembered(job: Job) -> T:
-        if latest[0] is not job:
-            latest[:] = [job, function(job)]
-        result: T = latest[1]
-        return result
-
-    return remembered
 
 
 @for_one

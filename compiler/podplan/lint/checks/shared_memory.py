@@ -14,12 +14,12 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.words import Word
 from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import SSH_KINDS, for_one, kind_of, shown_list
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, shown_list
 from podplan.lint.checks._launches import launches, of_replica, one_process
 from podplan.lint.checks._resources import accelerators, containers, shown, training
 from podplan.lint.checks._resources import entries as resource_entries
 from podplan.lint.checks._words import options_in
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 

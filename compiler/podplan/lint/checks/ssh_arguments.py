@@ -8,7 +8,7 @@ from podplan.findings import Path
 from podplan.kubernetes.shape import mapping
 from podplan.launchers.kubelet import environment, expand
 from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import for_one, kind_of, spec_of
+from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import (
     COLOSSALAI,
@@ -23,7 +23,7 @@ from podplan.lint.checks._remote_arguments import (
 from podplan.lint.checks._remote_shell import Arrival
 from podplan.lint.checks._secrets import names_a_secret
 from podplan.lint.checks._training import Written, role_called, training
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
