@@ -234,3 +234,13 @@ def test_prune_keeps_what_it_could_not_look_for(folder: Path) -> None:
     for arguments in (("prune",), ("prune", "-e", "dev", "other.yaml"), ("prune", "--select", "SEC001")):
         assert baseline(folder, *arguments).code == 0
     assert (folder / "known.json").read_bytes() == before
+
+
+def test_a_baseline_that_could_not_be_read_again_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(JOB)
+    limits = {"PODPLAN_LIMITS": f"file-bytes={len(JOB)}"}
+    run = podplan("baseline", "create", "job.yaml", cwd=tmp_path, env=limits)
+    assert run.code == 4
+    assert f"at most {len(JOB)} are read from one file" in run.err
+    assert "PODPLAN_LIMITS=file-bytes" in run.err
+    assert not (tmp_path / "podplan-baseline.json").exists()

@@ -12,6 +12,7 @@ from podplan.cli.completing import files
 from podplan.cli.options import default_paths, input_options, lowering_options
 from podplan.cli.output import replace_file, say, write
 from podplan.cli.terms import read_baseline, rule_options
+from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
 from podplan.lint.suppression import may_be_silenced
 from podplan.lint.terms import Terms, ruling_under, sections_of
@@ -63,7 +64,7 @@ def command() -> None:
 def create(paths: Sequence[str], **flags: Any) -> int:
     """Write all that podplan check PATHS finds now into the baseline, in place of what is in there."""
     now = _now(paths, flags)
-    replace_file(now.file, written(now.entries))
+    _keep(now.file, now.entries)
     _say(f"{now.file}: {_counted(now.entries)}")
     return 0
 
@@ -77,7 +78,7 @@ def prune(paths: Sequence[str], **flags: Any) -> int:
     """
     now = _now(paths, flags)
     kept, left_out = pruned(read_baseline(now.file), now.entries, lambda one: _is_gone(one, now))
-    replace_file(now.file, written(kept))
+    _keep(now.file, kept)
     _say(f"{now.file}: {_counted(left_out)} taken out, {_number(kept)} left")
     return 0
 
@@ -91,6 +92,19 @@ def show(paths: Sequence[str], **flags: Any) -> int:
     write("".join(f"{_line(one)}\n" for one in kept) + "".join(f"{_line(one)} (gone)\n" for one in left_out))
     _say(f"{now.file}: {_counted(kept)} still there, {_number(left_out)} gone")
     return 0
+
+
+def _keep(file: str, entries: Iterable[Entry]) -> None:
+    """Writes a baseline. Raises BoundExceeded where it could not be read again."""
+    text = written(entries)
+    size = len(text.encode(errors="surrogateescape"))
+    if size > MAX_FILE_BYTES:
+        message = (
+            f"{file} would have {size:,} bytes, and at most {MAX_FILE_BYTES:,} are read from one file;"
+            " leave rules out with --ignore"
+        )
+        raise BoundExceeded(beyond("file-bytes", message))
+    replace_file(file, text)
 
 
 def _now(paths: Sequence[str], flags: dict[str, Any]) -> Now:
