@@ -74,6 +74,8 @@ def repaired(checked: Check, unsafe: bool) -> Repaired:
             return _failure(fixes, result, after) or after
 
         chosen, after = _holding(chosen, [], result, tried, withdrawn)
+        if chosen:  # what stood in the way of the others may be gone now
+            withdrawn.clear()
         texts = texts | _edited(chosen, result.written)
         for file, text in _edited([_starred(found) for found in chosen], result.texts).items():
             shown[file] = (shown[file][0] if file in shown else result.texts[file], text)
