@@ -354,20 +354,36 @@ def test_without_history_a_notice_says_what_to_do(pull_request: Path) -> None:
     assert int(asked.outputs["findings"]) > 0  # what could be found is told all the same
 
 
-def test_a_base_that_is_wrong_itself_is_a_notice_and_no_markup(pull_request: Path) -> None:
-    (pull_request / "podplan.toml").write_text(f"'{EVIL} <b>' = 1\n")
+def merged_after(pull_request: Path, files: dict[str, str]) -> None:
+    """A base with files that are wrong, and a change that removes them."""
+    for name, text in files.items():
+        (pull_request / name).write_text(text)
     git(pull_request, "add", ".")
     git(pull_request, "commit", "--quiet", "--message=broken")
     git(pull_request, "checkout", "--quiet", "-b", "mended")
-    git(pull_request, "rm", "--quiet", "podplan.toml")
+    git(pull_request, "rm", "--quiet", *files)
     git(pull_request, "commit", "--quiet", "--message=mended")
     git(pull_request, "checkout", "--quiet", "main")
     git(pull_request, "merge", "--quiet", "--no-ff", "--message=merge", "mended")
+
+
+def test_a_base_that_is_wrong_itself_is_a_notice_and_no_markup(pull_request: Path) -> None:
+    inventories = {f"a {name} <b>.yaml": INVENTORY for name in ("one", EVIL.replace("/", ""))}
+    merged_after(pull_request, {**inventories, "asks.yaml": ENVIRONMENTS + "  hardware: h100\n"})
     ran = run(pull_request, {"fail-on": "never"}, event(pull_request))
     assert ran.success, ran.log
     assert "there is no difference to show: " in ran.of("notice")[0].data
-    assert "podplan.toml" in ran.of("notice")[0].data
+    assert "ClusterInventory" in ran.of("notice")[0].data
     assert "there is no difference to show: " in ran.summary
+    assert "<b>" not in ran.summary
+    assert "##[" not in ran.log
+
+
+def test_settings_that_a_change_mends_are_told_of_without_markup(pull_request: Path) -> None:
+    merged_after(pull_request, {"podplan.toml": f"'{EVIL} <b>' = 1\n"})
+    ran = run(pull_request, {"fail-on": "never"}, event(pull_request))
+    assert ran.success, ran.log
+    assert "no difference to show" not in ran.summary
     assert "<b>" not in ran.summary
     assert "##[" not in ran.log
 
