@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import shown_list
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.typing import Any
 
 
@@ -88,16 +88,15 @@ def _is_named(image: str) -> bool:
     return bool(image) and not any(mark in image for mark in ("$(", "${", "{{"))
 
 
-_counted: list[tuple[Any, dict[str, int]]] = []  # of the job that was asked about last
-
-
 def _pods_with(subject: Subject, image: str) -> int:
-    """How many Pods of the job run an image; all images of a job are counted at once."""
-    groups = subject.job.groups
-    if not _counted or _counted[0][0] is not groups:
-        pods: dict[str, int] = {}
-        for group in subject.job.pods:
-            for one in {one for _, one in _images(group.doc.data)}:
-                pods[one] = pods.get(one, 0) + group.replicas
-        _counted[:] = [(groups, pods)]
-    return _counted[0][1].get(image, 0)
+    """How many Pods of the job run an image."""
+    return _pods_by_image(subject.job).get(image, 0)
+
+
+@for_one
+def _pods_by_image(job: Job) -> dict[str, int]:
+    pods: dict[str, int] = {}
+    for group in job.pods:
+        for image in {image for _, image in _images(group.doc.data)}:
+            pods[image] = pods.get(image, 0) + group.replicas
+    return pods
