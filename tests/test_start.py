@@ -95,6 +95,12 @@ def test_all_names_are_there_at_run_time() -> None:
         assert hasattr(ours, name), name
 
 
+def check_runs(script: str) -> None:
+    """A Python of its own runs a script to its end."""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
 def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled: list[str] = []
     compile_ = re.compile
@@ -132,8 +138,7 @@ def test_pyyaml_compiles_nothing_when_it_is_imported_and_all_it_needs_later() ->
         "assert compiled\n"
         "assert re.compile('a') == compile_('a')\n"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+    check_runs(script)
 
 
 def test_no_pattern_is_compiled_by_loading_the_checks() -> None:
@@ -151,5 +156,4 @@ def test_no_pattern_is_compiled_by_loading_the_checks() -> None:
         "    if name.endswith('.py') and name != 'by_cel.py':\n"
         "        import_module('podplan.lint.checks.' + name[:-3])\n"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+    check_runs(script)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
-from podplan.lint.checks._jobs import roles
+from podplan.lint.checks._jobs import replicas_by_type, roles
 from podplan.lint.subject import Job, for_one
 from podplan.patterns import pattern
 from podplan.provenance import Indexed, Listing
@@ -142,22 +142,13 @@ def missing(job: Job, host: str) -> str:
     if found is None or has_service(job, host):
         return ""
     index = int(found["index"])
-    replicas = _replicas(job).get(found["type"], 0)
+    replicas = replicas_by_type(job).get(found["type"], 0)
     if index < replicas:
         return _other_name(job, found["type"], index) or (
             f"no Service gives {short(host)} a name; that takes spec.service"
         )
     ranks = f"the ranks 0 to {replicas - 1}" if replicas > 1 else "rank 0 only" if replicas else "no replicas"
     return f"{found['type']} has {ranks}"
-
-
-@for_one
-def _replicas(job: Job) -> Mapping[str, int]:
-    """How many replicas of each type there are."""
-    found: dict[str, int] = {}
-    for group in job.pods:
-        found[group.role] = found.get(group.role, 0) + group.replicas
-    return found
 
 
 def _other_name(job: Job, type_: str, index: int) -> str:

@@ -75,11 +75,18 @@ def roles(job: Job) -> Iterator[Role]:
 
 
 @for_one
-def replicas_of(job: Job) -> dict[str, tuple[Doc, Path, str]]:
-    """Where the number of replicas of each type is written, as a related place: "4 Pods"."""
+def replicas_by_type(job: Job) -> dict[str, int]:
+    """How many Pods of each replica type there are."""
     numbers: dict[str, int] = {}
     for group in job.pods:
         numbers[group.role] = numbers.get(group.role, 0) + group.replicas
+    return numbers
+
+
+@for_one
+def replicas_of(job: Job) -> dict[str, tuple[Doc, Path, str]]:
+    """Where the number of replicas of each type is written, as a related place: "4 Pods"."""
+    numbers = replicas_by_type(job)
     found: dict[str, tuple[Doc, Path, str]] = {}
     for role in roles(job):
         number = numbers.get(role.type, 0)
