@@ -16,7 +16,7 @@ from tests.command import JOB
 settings.register_profile("all", derandomize=True, deadline=None, max_examples=100)
 settings.register_profile("third", settings.get_profile("all"), max_examples=33)
 
-os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; tests/test_cache.py has a cache
+os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; tests/caching has a cache
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,0 +1,52 @@
+"""A repository with a cache beside it, and podplan check in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podplan.cli import cache, checking
+from podplan.cli.checking import FEWEST_FILES, NO_FLAGS, check_and_report
+from podplan.cli.reporting import reports
+from tests.caching.runs import Run, Said
+from tests.command import JOB, PROFILE
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with enough files, where one stands."""
+    top = tmp_path / "repository"
+    (top / ".git").mkdir(parents=True)
+    (top / "jobs").mkdir()
+    for number in range(FEWEST_FILES):
+        (top / "jobs" / f"job{number}.yaml").write_text(JOB.replace("name: count", f"name: count-{number}"))
+    (top / "base.yaml").write_text(PROFILE.replace("JobProfile", "JobProfileBase"))
+    (top / "jobs" / "profile.yaml").write_text(
+        "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: short}\nspec: {extends: [../base.yaml]}\n"
+    )
+    monkeypatch.chdir(top)
+    monkeypatch.delenv(cache.OFF)
+    monkeypatch.setenv(cache.FOLDER, str(tmp_path / "cache"))
+    return top
+
+
+@pytest.fixture
+def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
+    """Checks in this process."""
+    calls: list[Any] = []
+    run = checking.run
+
+    def counted(*arguments: Any) -> Any:
+        calls.append(arguments)
+        return run(*arguments)
+
+    def check(*paths: str, format_: str = "json", cached: str | None = "", **flags: Any) -> Said:
+        calls.clear()
+        into = reports(format_, (), False, "never")
+        code = check_and_report(paths or ("jobs",), {**NO_FLAGS, **flags}, into, cached)
+        return Said(code, capfdbinary.readouterr().out, bool(calls))
+
+    monkeypatch.setattr(checking, "run", counted)
+    return check
