@@ -174,6 +174,47 @@ def test_the_params_of_a_check_are_typed(folder: Path, old: str, new: str, said:
     assert any(f"POLICY001 {said}" in line or said in line for line in lines(folder)), lines(folder)
 
 
+TWICE = CHECKED.replace("{level: job}", "{level: set}").replace(
+    "child-name-too-long\nparams: {suffix: 6, most: 9}", "duplicate-job"
+)
+
+
+@pytest.mark.parametrize(
+    ("own", "says", "gives"),
+    [
+        (TWICE, "message", "this check gives {job}, {namespace}"),
+        (TWICE, "help", "this check gives {job}, {namespace}"),
+        (
+            CHECKED.replace("child-name-too-long\nparams: {suffix: 6, most: 9}", "no-gang"),
+            "message",
+            "{pods}",
+        ),
+        (OWN.replace("{level: cr}", "{level: set}"), "message", "a policy with schema gives {value}"),
+        (OWN.replace("{level: cr}", "{level: set}"), "helpFor", "a policy with schema gives {value}"),
+        (OWN, "fix", "a policy with schema gives {value}"),
+    ],
+)
+def test_a_placeholder_that_nothing_fills_is_told_whatever_the_jobs_are(
+    folder: Path, own: str, says: str, gives: str
+) -> None:
+    lines_of_own = [line for line in own.splitlines() if not line.startswith(f"{says}:")]
+    text = {"helpFor": '{DeepSpeedJob: "of {nope}"}', "fix": '{title: "of {nope}"}'}.get(says, '"of {nope}"')
+    (folder / "rules" / "own.yaml").write_text("\n".join([*lines_of_own, f"{says}: {text}"]))
+    said = lines(folder)
+    assert len(said) == 1, said
+    assert f"own.yaml:{len(lines_of_own) + 1}:" in said[0]
+    assert "POLICY001 {nope} stands for nothing; " in said[0]
+    assert gives in said[0]
+
+
+def test_a_policy_about_all_jobs_fills_its_message(folder: Path) -> None:
+    (folder / "rules" / "own.yaml").write_text(
+        TWICE.replace("the job has no label team", '"{job} is twice in {namespace}"')
+    )
+    (folder / "job.yaml").write_text(f"{JOB}---\n{JOB}")
+    assert any("ORG001 DeepSpeedJob/gpt is twice in " in line for line in lines(folder)), lines(folder)
+
+
 def test_our_own_policies_give_their_checks_what_these_take() -> None:
     policies = [policy for policy in ours() if policy.evaluator == "check"]
     assert not [one.rule.code for one in policies if check_against("Checks", {one.body: dict(one.params)})]

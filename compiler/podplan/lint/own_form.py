@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Problem
+from podplan.findings import Path, Problem
 from podplan.lint import checks
 from podplan.lint.catalogue import ours
 from podplan.lint.policy import PLACEHOLDER
@@ -80,10 +80,33 @@ def _of_schema(schema: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _of_texts(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """Placeholders that a schema or CEL never fills; those of a check depend on what it found."""
-    for evaluator, known in VALUES.items():
-        for key in ("message", "help") if evaluator in data else ():
-            for name in PLACEHOLDER.findall(data.get(key, "")):
-                if name != known:
-                    said = f"{{{name}}} stands for nothing; a policy with {evaluator} gives {{{known}}}"
-                    yield Problem(FORM, said, (key,))
+    """Placeholders that nothing ever fills: some jobs would be told nothing, others a name in braces."""
+    evaluator = next(key for key in ("check", "schema", "cel") if key in data)
+    if evaluator == "check" and data["check"] not in checks.CHECKS:
+        return
+    known = _given(data["check"]) if evaluator == "check" else {VALUES[evaluator]}
+    by = "this check" if evaluator == "check" else f"a policy with {evaluator}"
+    gives = ", ".join(f"{{{name}}}" for name in sorted(known)) or "no values"
+    for path, text in _texts(data):
+        for name in dict.fromkeys(PLACEHOLDER.findall(text)):
+            if name not in known:
+                yield Problem(FORM, f"{{{name}}} stands for nothing; {by} gives {gives}", path)
+
+
+def _given(check: str) -> set[str]:
+    """The values that a check gives: those that our own policies with it tell."""
+    same = [policy for policy in ours() if policy.body == check]
+    texts = (
+        text
+        for one in same
+        for text in (one.message, one.help, *one.help_for.values(), (one.fix or {}).get("title", ""))
+    )
+    return {name for text in texts for name in PLACEHOLDER.findall(text)}
+
+
+def _texts(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """What people get to read of a policy where it is broken, each with its path."""
+    yield from (((key,), data[key]) for key in ("message", "help") if key in data)
+    yield from ((("helpFor", kind), text) for kind, text in data.get("helpFor", {}).items())
+    if "fix" in data:
+        yield ("fix", "title"), data["fix"]["title"]

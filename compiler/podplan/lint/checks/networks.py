@@ -27,7 +27,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 def host_network_ports(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Pods in the network of the node whose ports can clash there. Values: ``why``, ``pods``."""
+    """Pods in the network of the node whose ports can clash there. Value: ``why``."""
     group, job = subject.group, subject.job
     spec = mapping(subject.data, "spec")
     if group is None or spec.get("hostNetwork") is not True or job.cr is None:
@@ -38,7 +38,7 @@ def host_network_ports(subject: Subject, _params: Mapping[str, Any]) -> Iterator
         why = f"two of the {pods(job)} Pods on one node want the same ports, the one of the rendezvous first"
     else:
         return
-    yield Hit(("spec", "hostNetwork"), {"why": why, "pods": pods(job)})
+    yield Hit(("spec", "hostNetwork"), {"why": why})
 
 
 def _has_ports(spec: Mapping[str, Any]) -> bool:
