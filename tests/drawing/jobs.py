@@ -1,0 +1,42 @@
+"""Jobs that have a picture, and the picture of any job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from podplan.graph.model import Picture
+from podplan.graph.picture import picture
+from tests.golden import FIXTURES, Case
+from tests.lowering import Object, document, lower
+
+PICTURES = FIXTURES / "graph"
+# Cases of the kinds that have a picture; those of fixtures/graph bring their own CR.
+DRAWN = {
+    "pytorch_torchrun": "pytorch_training_job/torchrun",
+    "pytorch_elastic": "pytorch_training_job/elastic",
+    "pytorch_debug": "pytorch_training_job/debug",
+    "pytorch_master_and_workers": "pytorch_training_job/master_and_workers",
+    "pytorch_tensorboard": "pytorch_training_job/tensorboard",
+    "deepspeed": "deepspeed_job/script",
+    "colossalai_launcher": "colossalai_job_launcher/palm",
+    "colossalai_replicas": "colossalai_job_replicas/both_roles",
+    "generic_roles": "generic_job/parameter_server",
+    "generic_volumes": "generic_job/batch_inference",
+    "generic_paused": "generic_job/paused",
+}
+OWN = sorted(folder.name for folder in PICTURES.iterdir() if (folder / "cr.yaml").exists())
+
+
+def case_of(name: str) -> Case:
+    return Case(FIXTURES / DRAWN[name] if name in DRAWN else PICTURES / name)
+
+
+def document_of(case: Case) -> Object:
+    found: Object = yaml.safe_load((case.folder / "cr.yaml").read_text())
+    return found
+
+
+def drawn(cr: Object, **options: Any) -> Picture:
+    return picture(document(cr), lower(cr, **options))

@@ -1,0 +1,180 @@
+"""Any job can be drawn, of any size, and no text in it gets out of its place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from podplan.graph.mermaid import mermaid
+from podplan.graph.model import Call, Card, Gang, Link, Picture, Row, Side
+from podplan.graph.picture import picture
+from podplan.graph.pods import name as folded_name
+from podplan.graph.svg import svg
+from podplan.graph.words import fit, width, wrap
+from podplan.groups import Group, Options
+from podplan.kinds import lower_cr
+from podplan.kubernetes import DEFAULT_VERSION
+from podplan.limits import BoundExceeded
+from podplan.pruning import pruned
+from podplan.schema import check_cr
+from tests.drawing.jobs import drawn
+from tests.drawing.sound import assert_grammar, assert_tidy, assert_totals, parsed, texts
+from tests.effort import examples
+from tests.golden import Case, cases, copy, produced
+from tests.lowering import Object, document, job
+from tests.strategies import crs, odd_crs
+
+ALL = list(cases())
+
+
+def names(groups: tuple[Group, ...]) -> list[str]:
+    """What has to be in the picture: each object by name; Pods of several templates by role and indexes."""
+    found = []
+    of_role = Counter(group.role for group in groups if group.doc.data["kind"] == "Pod")
+    for group in groups:
+        if group.doc.data["kind"] == "Pod" and of_role[group.role] > 1:
+            found.append(f"{group.role} {group.indexes}")
+        else:
+            found.append(folded_name(group))
+    return found
+
+
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
+def test_every_case_has_its_groups_and_its_gpus(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy(case.inputs, case.folder, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    for plan in produced(case).plans:
+        assert plan.cr is not None
+        made = picture(plan.cr, plan.groups, plan.variant or "")
+        root = parsed(svg([made]))
+        shown = texts(root)
+        missing = [name for name in names(plan.groups) if name not in shown]
+        assert not missing
+        assert_totals(made, plan.groups)
+        assert_tidy(made)
+        assert_grammar(mermaid([made]))
+
+
+@settings(max_examples=examples(60))
+@given(st.one_of(crs(), odd_crs()))
+def test_any_job_can_be_drawn(cr: Object) -> None:
+    doc = document(cr)
+    checked = check_cr(doc.data, DEFAULT_VERSION)
+    if not checked.lowerable:
+        return
+    groups = lower_cr(pruned(doc, checked.problems), Options())
+    made = picture(doc, groups)
+    text = svg([made])
+    parsed(text)
+    assert_tidy(made)
+    assert_grammar(mermaid([made]))
+    assert_totals(made, groups)
+    assert text == svg([picture(doc, groups)])
+
+
+HOSTILE = [
+    "</text><script>alert(1)</script>",
+    "&lt;&amp;&#x0;]]>",
+    "\x00\x1b[31m\x07\ud800\ufffe",
+    "\u202egnp.exe\u2066",
+    '"]; click A href "javascript:alert(1)"',
+    "end",
+    "a`b`**c**<br/>#quot;|x|",
+    "訓練" * 40,
+    "x" * 500,
+    "%%{init: {}}%%",
+    "",
+]
+anything = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30))
+
+
+@st.composite
+def pictures(draw: st.DrawFn) -> Picture:
+    """Any picture whose ids are ours, and whose texts are anybody's."""
+    count, beside = draw(st.integers(0, 4)), draw(st.integers(0, 5))
+    rows = st.lists(st.builds(Row, anything, anything), max_size=3).map(tuple)
+    fields = st.lists(st.tuples(st.sampled_from(["image", "each"]), anything), max_size=3).map(tuple)
+    card = st.builds(
+        Card, st.just(""), anything, anything, anything, anything, fields, rows, st.booleans(), st.booleans()
+    )
+    side = st.builds(
+        Side,
+        st.just(""),
+        st.one_of(st.sampled_from(["Secret", "Headless Service"]), anything),
+        anything,
+        st.lists(anything, max_size=9).map(tuple),
+        st.booleans(),
+        st.booleans(),
+    )
+    cards = [draw(card)._replace(id=f"p{i}") for i in range(count)]
+    sides = [draw(side)._replace(id=f"s{i}") for i in range(beside)]
+    linked = st.tuples(st.integers(0, max(0, count - 1)), st.integers(0, max(0, beside - 1)))
+    links = [Link(f"p{i}", f"s{j}") for i, j in sorted(draw(st.sets(linked)))] if cards and sides else []
+    pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
+    called = draw(st.sets(st.sampled_from(pairs))) if pairs else set()
+    labels = st.lists(anything, min_size=1, max_size=3).map(tuple)
+    calls = [Call(f"p{i}", f"p{j}", draw(labels), draw(st.booleans())) for i, j in sorted(called)]
+    for card_ in cards:
+        if len(card_.rows) > 1 and draw(st.booleans()):
+            calls.append(Call(card_.id, card_.id, draw(labels), False, 1, 0))
+    return Picture(
+        draw(anything),
+        draw(anything),
+        tuple(draw(st.lists(anything, max_size=3))),
+        draw(anything),
+        draw(anything),
+        draw(st.none() | st.builds(Gang, anything, anything)),
+        tuple(cards),
+        tuple(sides),
+        tuple(links),
+        tuple(calls),
+    )
+
+
+@settings(max_examples=examples(40))
+@given(st.lists(pictures(), min_size=1, max_size=2))
+def test_no_text_gets_out_of_its_place(made: list[Picture]) -> None:
+    text = svg(made)
+    parsed(text)
+    for one in made:
+        assert_tidy(
+            one
+            if one.gang is not None
+            else one._replace(cards=tuple(c._replace(gang=False) for c in one.cards))
+        )
+    assert not set(text) & set("\x00\x1b\u202e\u2066\ud800")
+    text.encode()
+    assert_grammar(mermaid(made))
+    assert all(line.isprintable() for line in mermaid(made).split("\n"))
+
+
+@given(anything, st.integers(10, 400))
+def test_what_is_made_to_fit_fits(text: str, room: int) -> None:
+    cut = fit(text, room, 12)
+    assert width(cut, 12) <= room or cut == "…"
+    assert cut == text or "…" in cut
+    lines = wrap(text, room, 12)
+    assert len(lines) <= 2
+    assert all(width(line, 12) <= room or line == "…" for line in lines)
+
+
+def test_a_picture_is_as_large_for_ten_thousand_replicas_as_for_two() -> None:
+    template = "{{spec: {{containers: [{{name: a, image: i}}]}}}}"
+    spec = f"replicaSpecs: [{{{{type: worker, replicas: {{}}, template: {template}}}}}]"
+    few, many = (svg([drawn(job("PyTorchTrainingJob", spec.format(n)))]) for n in (3, 10_000))
+    assert 0 <= len(many) - len(few) < 100
+
+
+def test_a_job_of_too_many_parts_is_refused() -> None:
+    role = "{{type: w{}, template: {{spec: {{containers: [{{name: a, image: i}}]}}}}}}"
+    roles = ", ".join(role.format(i) for i in range(700))
+    spec = f"replicaSpecs: [{roles}]\nservice: {{ports: [{{name: a, port: 1}}]}}"
+    with pytest.raises(BoundExceeded, match=r"at most 2,000 are drawn"):
+        drawn(job("GenericJob", spec))

@@ -1,0 +1,65 @@
+"""podplan graph on the command line: one job of several, formats, and when nothing is drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.drawing.jobs import PICTURES
+from tests.golden import FIXTURES, podplan
+
+
+@pytest.fixture
+def several(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "cr.yaml").write_text((PICTURES / "several_jobs" / "cr.yaml").read_text())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("several")
+def test_one_job_of_several() -> None:
+    done = podplan("graph", "cr.yaml", "--job", "evaluate")
+    assert done.code == 0
+    assert "evaluate-judge-0" in done.out
+    assert "pretrain" not in done.out
+
+
+@pytest.mark.usefixtures("several")
+def test_a_job_that_is_not_there() -> None:
+    done = podplan("graph", "cr.yaml", "--job", "evalute")
+    assert done.code == 2
+    assert 'no job "evalute" here; did you mean "evaluate"?' in done.err
+
+
+def test_formats(several: Path) -> None:
+    assert podplan("graph", "cr.yaml").out.startswith("<svg ")
+    assert podplan("graph", "cr.yaml", "--format", "mermaid").out.startswith("flowchart LR\n")
+    assert podplan("graph", "cr.yaml", "-o", "a.mmd").out == ""
+    assert (several / "a.mmd").read_text().startswith("flowchart LR\n")
+    podplan("graph", "cr.yaml", "-o", "b.mmd", "--format", "svg")
+    assert (several / "b.mmd").read_text().startswith("<svg ")
+
+
+def test_nothing_is_drawn_of_what_does_not_lower(several: Path) -> None:
+    (several / "bad.yaml").write_text(
+        (several / "cr.yaml").read_text().replace("replicas: 5", "replicas: five")
+    )
+    done = podplan("graph", "bad.yaml", "-o", "bad.svg")
+    assert done.code == 1
+    assert "SCHEMA" in done.err
+    assert not (several / "bad.svg").exists()
+
+
+def test_nothing_to_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "other.yaml").write_text("a: 1\n")
+    monkeypatch.chdir(tmp_path)
+    done = podplan("graph", "other.yaml")
+    assert (done.code, done.out) == (3, "")
+    assert "nothing to draw" in done.err
+
+
+def test_environments_have_to_be_chosen() -> None:
+    done = podplan("graph", str(FIXTURES / "gallery" / "jobs" / "resnet.yaml"))
+    assert done.code == 2
+    assert "say which with -e NAME" in done.err
