@@ -1,0 +1,1 @@
+"""podplan diff, in repositories of every kind."""

@@ -1,0 +1,46 @@
+"""Jobs to compare two states of, and what podplan diff says of the folder one stands in."""
+
+from __future__ import annotations
+
+from contextlib import chdir
+from pathlib import Path
+
+from podplan.cli.diff import compared
+from tests.golden import Said
+from tests.golden import podplan as here
+
+CR = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: GenericJob
+metadata: {name: NAME}
+spec:
+  replicaSpecs:
+  - type: worker
+    replicas: 2
+    template: {spec: {containers: [{name: main, image: "busybox:1.36", args: [echo, hello]}]}}
+"""
+PROFILE = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: profile}
+spec:
+  job: GenericJob
+  image: registry.example.com/a:1
+  run: [train.py]
+  replicas: 2
+"""
+
+
+def job(name: str, replicas: int = 2) -> str:
+    return CR.replace("NAME", name).replace("replicas: 2", f"replicas: {replicas}")
+
+
+def podplan(*arguments: str, cwd: Path) -> Said:
+    """``podplan arguments`` in this process, standing in a folder."""
+    with chdir(cwd):
+        return here(*arguments)
+
+
+def names(*paths: str, **flags: object) -> list[tuple[str, str, str]]:
+    """What becomes of which job in which file."""
+    return [(one.what, one.name, one.file) for one in compared(paths, **flags).jobs]
