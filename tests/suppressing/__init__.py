@@ -1,0 +1,1 @@
+"""Comments and annotations that silence findings."""
