@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import __main__ as fuzz
+from tests.fuzz import whole
 from tests.fuzz.mutating import mutated
 from tests.fuzz.session import Keeping, picked
 from tests.fuzz.targets import REGRESSIONS, TARGETS
@@ -31,6 +32,15 @@ def test_targets_take_what_they_begin_with(name: str) -> None:
 
 def test_what_is_found_is_of_a_target() -> None:
     assert {path.parent.name for path in KNOWN} <= TARGETS.keys()
+
+
+def test_of_more_replicas_than_are_written_out_the_template_is_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(whole, "_check_written", lambda text, _: written.append(text))
+    whole.lower((REGRESSIONS / "lower" / "more_replicas_than_are_written_out").read_bytes())
+    assert any("look-for-batch-worker-{0..1000000}" in text for text in written)
 
 
 def test_what_fails_is_kept_once_for_each_place(tmp_path: Path) -> None:

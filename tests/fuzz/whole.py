@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
 from podplan.calibration.dump import read_dump
 from podplan.cli.lsp import settings_for
 from podplan.emit import emit_document
-from podplan.groups import expand
+from podplan.groups import Group, expand, folded
 from podplan.limits import BoundExceeded
 from podplan.pipeline import Settings, plans
 from podplan.provenance import trace
@@ -13,7 +17,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.rendering import rendered
 from podplan.requests import RequestError
-from podplan.source import Source, read
+from podplan.source import Source
 from tests.command import INVENTORY
 from tests.fuzz.documents import taken
 from tests.fuzz.places import repository
@@ -70,16 +74,24 @@ def lower(content: bytes) -> None:
                 _check_written(rendered(plan, settings()), plan.cr.data)
                 assert plan.lowered or plan.seen, "not lowered, and nobody says why"
                 for group in plan.groups:
-                    for number, data in enumerate(expand(group)):
-                        if number >= FEW:
-                            break
+                    for data in _few(group):
                         _check_written(emit_document(data), data)
                     for path in paths(group.doc.data)[: FEW * 8]:
                         assert trace(group.doc, path)
 
 
+def _few(group: Group) -> Iterator[dict[str, Any]]:
+    """The first objects of a group; its template where there are too many to write them all out."""
+    try:
+        yield from islice(expand(group), FEW)
+    except BoundExceeded:
+        yield folded(group)
+
+
 def _check_written(text: str, data: object) -> None:
-    again = read(text.encode(), "again.yaml")
+    again = taken(text.encode(), "again.yaml")
+    if again is None:  # a list of replicas can be longer than a file may be
+        return
     assert not again.faults, again.faults[0]
     assert again.documents[0].data == data
 
