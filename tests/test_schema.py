@@ -109,6 +109,79 @@ def test_what_surrounds_the_spec(changes: dict[str, Any], said: str) -> None:
     assert line.startswith(said)
 
 
+IMAGE = "REGISTRY/NAME:TAG"
+
+
+@pytest.mark.parametrize(
+    ("path", "help"),
+    [
+        ("apiVersion", "write apiVersion: batch.tensorstack.dev/v1beta1"),
+        ("metadata", "write metadata: {name: NAME}, the name, namespace, labels and annotations of the job"),
+        ("metadata.name", "write name: NAME"),
+        ("spec.replicaSpecs", "write replicaSpecs: […], the replica types of the job, at least one"),
+        (
+            "spec.replicaSpecs.0.template",
+            f"write template: {{spec: {{containers: [{{name: NAME, image: {IMAGE}}}]}}}},"
+            " the Pod that each replica of this type runs as",
+        ),
+        (
+            "spec.replicaSpecs.0.template.spec.containers",
+            f"write containers: [{{name: NAME, image: {IMAGE}}}]",
+        ),
+        ("spec.replicaSpecs.0.template.spec.containers.0.image", f"write image: {IMAGE}"),
+        ("spec.replicaSpecs.0.template.spec.volumes.0.hostPath.path", "write path: PATH"),
+        (
+            "spec.replicaSpecs.0.template.spec.volumes.1.persistentVolumeClaim.claimName",
+            "write claimName: NAME",
+        ),
+        ("spec.replicaSpecs.0.template.spec.volumes.2.rbd.image", "write image: IMAGE"),
+        (
+            "spec.replicaSpecs.0.template.spec.topologySpreadConstraints.0.whenUnsatisfiable",
+            "write whenUnsatisfiable: DoNotSchedule or ScheduleAnyway",
+        ),
+    ],
+)
+def test_what_is_missing_says_what_to_write(path: str, help: str) -> None:
+    data = small()
+    pod = data["spec"]["replicaSpecs"][0]["template"]["spec"]
+    pod["volumes"] = [
+        {"name": "node", "hostPath": {"path": "/data"}},
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}},
+        {"name": "old", "rbd": {"image": "data", "monitors": ["10.0.0.1"]}},
+    ]
+    apart = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
+    pod["topologySpreadConstraints"] = [apart]
+    assert check_cr(data, VERSION).problems == []
+    *steps, last = (int(step) if step.isdigit() else step for step in path.split("."))
+    holder: Any = data
+    for step in steps:
+        holder = holder[step]
+    del holder[last]
+    assert [problem.help for problem in check_cr(data, VERSION).problems] == [help]
+
+
+def test_a_launcher_without_an_image_says_where_to_write_it() -> None:
+    data = deepcopy(full("ColossalAIJob.launcher"))
+    del data["spec"]["launcher"]["image"]
+    del data["spec"]["worker"]["template"]["spec"]["containers"][0]["image"]
+    [problem] = [one for one in check_cr(data, VERSION).problems if "launcher" in one.message]
+    assert (
+        problem.help == f"write launcher: {{image: {IMAGE}}}, or give the container of the workers an image"
+    )
+
+
+@pytest.mark.parametrize("value", ["$(params.cpu)", "${CPU}", "{{ .Values.cpu }}"])
+def test_a_placeholder_is_told_as_one(value: str) -> None:
+    data = small(metadata={"name": value})
+    container = data["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]
+    container["resources"] = {"limits": {"cpu": value}}
+    container["ports"] = [{"containerPort": value}]
+    data["spec"]["replicaSpecs"][0]["replicas"] = value
+    found = check_cr(data, VERSION).problems
+    assert len(found) == 4
+    assert all(problem.help.startswith("this looks like a placeholder; ") for problem in found)
+
+
 @pytest.mark.parametrize("data", [None, 3, "text", [], {}, {"kind": "GenericJob"}, {"spec": {}}])
 def test_what_is_no_cr_is_told_and_not_lowered(data: Any) -> None:
     checked = check_cr(data, VERSION)

@@ -12,6 +12,7 @@ from podplan.findings import Change, Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.schemas import Schema, resolve
 from podplan.nearest import nearest
+from podplan.patterns import pattern
 from podplan.typing import Any
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -37,6 +38,17 @@ _ENTRIES = {
     "ephemeralContainers": "ephemeral container",
     "volumes": "volume",
 }
+_CONTAINERS = frozenset({"containers", "initContainers", "ephemeralContainers"})
+# What stands for a value that only its author knows, in what to write.
+_IMAGE = "REGISTRY/NAME:TAG"
+_WRITTEN = {
+    "containers": f"[{{name: NAME, image: {_IMAGE}}}]",
+    "template": f"{{spec: {{containers: [{{name: NAME, image: {_IMAGE}}}]}}}}",
+    "metadata": "{name: NAME}",
+    "mountPath": "/FOLDER",
+}
+_SHAPES = {"object": "{…}", "array": "[…]"}
+_LAST_WORD = pattern(r"[A-Z]*[a-z]*$")
 
 
 def explain(schema: Schema, value: object, version: str, path: Path = ()) -> Iterator[Problem]:
@@ -74,7 +86,7 @@ def _mapping(schema: Schema, value: dict[str, Any], version: str, path: Path) ->
         }
         absent = [name for name in absent if name not in slips]
     for name in absent:
-        yield missing(name, path, value)
+        yield missing(name, path, value, resolve(fields.get(name, {}), version))
     for key, inner in value.items():
         if not isinstance(key, str):
             yield Problem("SCHEMA002", f"key {names.shown(key)} must be a string", (*path, key), on_key=True)
@@ -193,10 +205,25 @@ def entry_name(path: Path, value: object) -> str:
     return f"{what} {names.shown(name) if name and isinstance(name, str) else int(path[-1]) + 1}"
 
 
-def missing(name: str, path: Path, value: object = None) -> Problem:
-    """The field ``name`` is not there; ``path`` leads to the mapping that lacks it, which is ``value``."""
+def missing(name: str, path: Path, value: object = None, schema: Schema | None = None) -> Problem:
+    """The field ``name`` is not there; ``path`` leads to the mapping that lacks it, which is ``value``.
+
+    ``schema`` is what the field should be.
+    """
     where = f" in {entry_name(path, value)}" if path else ""
-    return Problem("SCHEMA003", f'required field "{name}" is missing{where}', path)
+    message = f'required field "{name}" is missing{where}'
+    return Problem("SCHEMA003", message, path, help=f"write {_written(name, path, schema or {})}")
+
+
+def _written(name: str, path: Path, schema: Schema) -> str:
+    """A field as people write it, with capitals for what only they know."""
+    if name == "image" and _CONTAINERS.intersection(path[-2:]):
+        return f"image: {_IMAGE}"
+    if "const" in schema or "enum" in schema:
+        *others, last = map(str, schema.get("enum", [schema.get("const")]))
+        return f"{name}: {', '.join(others)} or {last}" if others else f"{name}: {last}"
+    shape = _WRITTEN.get(name) or _SHAPES.get(str(schema.get("type")))
+    return f"{name}: {shape or _LAST_WORD.findall(name)[0].upper()}"
 
 
 def unknown_field(key: str, fields: list[str], path: Path) -> Problem:

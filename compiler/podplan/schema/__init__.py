@@ -82,6 +82,10 @@ def check_cr(data: Any, k8s_version: str) -> Checked:
 
         own += image_problems(data["spec"])
     lowerable = whole and not misnamed and kind in _KINDS and not any(map(_blocks_lowering, faults))
+    if own or parts:
+        from podplan.schema.placeholders import with_placeholders
+
+        own, parts = with_placeholders(own, data), with_placeholders(parts, data)
     return Checked([*misnamed, *own, *parts], lowerable, kind, dialect)
 
 
@@ -127,10 +131,11 @@ def _api_version(data: dict[str, Any]) -> list[Problem]:
     written = data.get("apiVersion")
     if written == API_VERSION:
         return []
+    help = f"write apiVersion: {API_VERSION}"
     if not isinstance(written, str):
-        return [Problem("SCHEMA003", 'required field "apiVersion" is missing', help=f"write {API_VERSION}")]
+        return [Problem("SCHEMA003", 'required field "apiVersion" is missing', help=help)]
     message = f'the job kinds are in {API_VERSION}, not in "{written}"'
-    return [Problem("SCHEMA010", message, ("apiVersion",))]
+    return [Problem("SCHEMA010", message, ("apiVersion",), help=help)]
 
 
 def _kind(data: dict[str, Any]) -> tuple[str, list[Problem]]:
@@ -138,16 +143,17 @@ def _kind(data: dict[str, Any]) -> tuple[str, list[Problem]]:
     written = data.get("kind")
     if written in _NAMES:
         return str(written), []
+    known = f"the kinds are: {', '.join((*_KINDS, *_NOT_LOWERED))}"
     if not isinstance(written, str):
-        return "", [Problem("SCHEMA003", 'required field "kind" is missing')]
+        return "", [Problem("SCHEMA003", 'required field "kind" is missing', help=known)]
 
     from podplan.schema.spelling import old_kind
 
     meant = old_kind(written) or {kind.lower(): kind for kind in _NAMES}.get(written.lower(), "")
     if meant:
         message = f'kind "{written}" is called "{meant}"; as written, the API server refuses it'
-        return meant, [Problem("SCHEMA011", message, ("kind",))]
-    known = f"the kinds are: {', '.join((*_KINDS, *_NOT_LOWERED))}"
+        help = f"write kind: {meant}, or let podplan migrate do it"
+        return meant, [Problem("SCHEMA011", message, ("kind",), help=help)]
     message = f'{API_VERSION} has no kind "{written}"{did_you_mean(written, _NAMES)}'
     return "", [Problem("SCHEMA010", message, ("kind",), help=known)]
 

@@ -15,9 +15,10 @@ def image_problems(spec: dict[str, Any]) -> list[Problem]:
     if worker is None or worker.get("image") or _mapping(spec.get("launcher")).get("image"):
         return []
     message = "launcher.image is missing, and the workers have no image that the launcher could take"
-    if spec.get("launcher") is None:
-        return [Problem("SCHEMA003", message, ("spec",), on_key=True)]
-    return [Problem("SCHEMA003", message, ("spec", "launcher"))]
+    written = spec.get("launcher") is not None
+    help = "write launcher: {image: REGISTRY/NAME:TAG}, or give the container of the workers an image"
+    path = ("spec", "launcher") if written else ("spec",)
+    return [Problem("SCHEMA003", message, path, on_key=not written, help=help)]
 
 
 def _training_container(spec: dict[str, Any]) -> dict[str, Any] | None:

@@ -203,8 +203,9 @@ def _missing_field(fault: Fault, schema: Schema) -> _Told:
         return _Told(Problem("SCHEMA003", message, fault.path))
     field = _followed(schema, fault.around.get("properties", {}).get(names[0]))
     about: str = field.get("description", "")
-    problem = missing(names[0], fault.path)._replace(help=about[:1].lower() + about[1:].rstrip("."))
-    return _Told(problem, misses=(*fault.path, names[0]))
+    problem = missing(names[0], fault.path, schema=field)
+    said = f"{problem.help}, {about[:1].lower()}{about[1:].rstrip('.')}" if about else problem.help
+    return _Told(problem._replace(help=said), misses=(*fault.path, names[0]))
 
 
 def _wrong_type(fault: Fault) -> Problem:

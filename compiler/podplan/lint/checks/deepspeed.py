@@ -139,7 +139,7 @@ def missing_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """A deepspeed of one's own that is not told the hostfile; values ``workers`` and ``path``."""
+    """A deepspeed of one's own that is not told the hostfile; value ``workers``."""
     line = line_of(subject.job)
     hosts = _hosts.hostfile(subject.job)
     pods = sum(each.replicas for each in hosts)
@@ -148,7 +148,7 @@ def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[
     command = text(mapping(spec_of(subject.job), "config"), "customCommand")
     if "hostfile" in line.read.line.options or line.read.hostfile is None or line.read.hostfile in command:
         return
-    yield Hit(("spec", "config", "customCommand"), {"workers": pods, "hostfile": line.read.hostfile})
+    yield Hit(("spec", "config", "customCommand"), {"workers": pods})
 
 
 def _not_in_hostfile(job: Job, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:
