@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from podplan.check import Result, check_sources
 from podplan.findings import Finding, Location, Severity
-from podplan.lint.baseline import Entry, collected, entry, parsed, pruned, written
+from podplan.lint.anchors import ON_SECRETS, anchor
+from podplan.lint.baseline import Entry, collected, parsed, pruned, written
 from podplan.lint.catalogue import ours
-from podplan.lint.masking import ON_SECRETS
 from podplan.lint.selection import Selection
 from podplan.lint.terms import Terms, default_ruling
 from podplan.pipeline import Settings
@@ -184,7 +184,7 @@ def test_a_secret_leaves_no_trace() -> None:
 def test_a_secret_as_text_leaves_no_trace() -> None:
     for rule in ON_SECRETS:
         found = Finding(rule, "", Severity.ERROR, "", "", Location("a", 1, 1, 1, 2, ("key",)), "cr")
-        one, two = (entry(found._replace(document={"key": key}), {}) for key in ("SWORDFISH", "MELLON"))
+        one, two = (anchor(found, {"key": key}, {}) for key in ("SWORDFISH", "MELLON"))
         assert one == two
 
 

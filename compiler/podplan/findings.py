@@ -118,10 +118,23 @@ class Fix(NamedTuple):
     secret: bool = False
 
 
+class Anchor(NamedTuple):
+    """What a finding hangs on in its document, by which it is known again wherever its line has moved to.
+
+    ``named`` is apiVersion, kind, namespace and name of the document, None where it is no mapping. ``path``
+    is as people write it, and ``value`` is what counts of the value there: of a ``secret`` one nothing.
+    """
+
+    named: dict[str, Any] | None
+    path: str
+    value: Any
+    secret: bool = False
+
+
 class Finding(NamedTuple):
     """A Problem with everything that a report needs; see docs/findings.md for the JSON form.
 
-    ``document`` is the data of the document that ``location.path`` leads into, None for a fault of the text.
+    ``anchor`` is its place in the document that ``location.path`` leads into, None for a fault of the text.
     A ``suppressed`` finding was silenced, for a ``reason`` that somebody gave. ``about`` are the files of the
     documents that it is about: a fault in a base may be that of a profile.
     """
@@ -138,7 +151,7 @@ class Finding(NamedTuple):
     instances: Instances | None = None
     related: tuple[Related, ...] = ()
     help: str = ""
-    document: Any = None
+    anchor: Anchor | None = None
     suppressed: bool = False
     reason: str = ""
     fix: Fix | None = None

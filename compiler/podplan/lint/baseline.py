@@ -11,13 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from podplan.findings import Finding, value_at
-from podplan.lint.masking import ON_SECRETS
-from podplan.patterns import pattern
-from podplan.reading.documents import identity
+from podplan.findings import Finding
+from podplan.lint.anchors import ON_SECRETS
 from podplan.reading.files import from_root
 from podplan.requests import RequestError
-from podplan.selecting import Names, show
+from podplan.selecting import show
 from podplan.typing import Any, NamedTuple
 
 REASON = "baseline"
@@ -25,7 +23,6 @@ DEFAULT_FILE = "podplan-baseline.json"
 FORMAT = 1
 _OBJECT = ("apiVersion", "kind", "namespace", "name")
 _DIGITS = 16
-_QUOTED = pattern(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
 class Entry(NamedTuple):
@@ -51,24 +48,20 @@ class Entry(NamedTuple):
         return (self.rule, where, self.level, self.path, self.value)
 
 
-def entry(found: Finding, texts: Mapping[str, str], names: Names | None = None) -> Entry:
-    """The entry for a finding; ``texts`` has the text of its file, if it is a fault of the text.
-
-    ``names`` are those of selecting.show.
-    """
-    where = found.location
-    named = found.object or (identity(found.document) if isinstance(found.document, dict) else None)
+def entry(found: Finding, texts: Mapping[str, str]) -> Entry:
+    """The entry for a finding; ``texts`` has the text of its file, if it is a fault of the text."""
+    where, anchor = found.location, found.anchor
+    named = found.object or (anchor.named if anchor is not None else None)
     if named is None:
         value = _hash_of_line(texts.get(where.file, ""), where.line)
     else:
-        in_secret = isinstance(found.document, dict) and found.document.get("kind") == "Secret"
-        secret = in_secret or found.rule in ON_SECRETS
-        value = "" if secret else _hash(_told(value_at(found.document, where.path), found.message))
+        secret = found.rule in ON_SECRETS or (anchor is not None and anchor.secret)
+        value = "" if secret else _hash(anchor and anchor.value)
     return Entry(
         found.rule,
         tuple(_text(named.get(part)) for part in _OBJECT) if named is not None else None,
         found.level,
-        show(found.document, where.path, names),
+        anchor.path if anchor is not None else show(None, where.path),
         value,
         from_root(where.file),
         found.message,
@@ -96,16 +89,13 @@ def without_known(
     left: Counter[tuple[object, ...]] = Counter()
     for known in entries:
         left[known.key] += known.times
-    names: Names = {}
-    return [_marked(found, left, texts, names) if may_be(found) else found for found in findings]
+    return [_marked(found, left, texts) if may_be(found) else found for found in findings]
 
 
-def _marked(
-    found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[str, str], names: Names
-) -> Finding:
+def _marked(found: Finding, left: Counter[tuple[object, ...]], texts: Mapping[str, str]) -> Finding:
     if found.suppressed:
         return found
-    key = entry(found, texts, names).key
+    key = entry(found, texts).key
     if left[key] <= 0:
         return found
     left[key] -= 1
@@ -115,8 +105,7 @@ def _marked(
 def collected(findings: Iterable[Finding], texts: Mapping[str, str]) -> tuple[Entry, ...]:
     """The entries for findings, equal ones counted, in the order in which the file has them."""
     entries: dict[tuple[object, ...], Entry] = {}
-    names: Names = {}
-    for one in (entry(found, texts, names) for found in findings):
+    for one in (entry(found, texts) for found in findings):
         there = entries.get(one.key)
         entries[one.key] = one if there is None else there._replace(times=there.times + 1)
     return tuple(sorted(entries.values(), key=_order))
@@ -204,14 +193,6 @@ def _as_json(one: Entry) -> dict[str, Any]:
 def _order(one: Entry) -> tuple[object, ...]:
     named = tuple(part or "" for part in one.named or ())
     return (one.file, named, one.path, one.rule, one.level, one.value)
-
-
-def _told(value: Any, message: str) -> Any:
-    """What of a value counts: all of it, but of a mapping only the names and numbers in the message.
-
-    Most findings about a mapping say what it lacks; else each change of something else in it made them new.
-    """
-    return _QUOTED.findall(message) if isinstance(value, dict) else value
 
 
 def _hash(value: Any) -> str:

@@ -6,10 +6,13 @@ from collections.abc import Iterable
 
 from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.kubernetes.shape import mapping, text
+from podplan.lint.anchors import anchor
 from podplan.lint.locate import locate, other_places
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
 from podplan.rules import RULES, Rule
+from podplan.selecting import Names
+from podplan.typing import Any
 
 OF_FORM = ("SCHEMA", "PROF")
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
@@ -18,12 +21,18 @@ FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
     """The findings of one item, in the order of their places; ``variants`` is how many the item has."""
     folded: dict[tuple[object, ...], list[tuple[Finding, str | None]]] = {}
+    documents: dict[tuple[object, ...], Any] = {}
     for sighting in sightings:
-        found = _finding(sighting)
+        found, data = _finding(sighting)
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
         folded.setdefault(key, []).append((found, sighting.variant))
-    made = [_one(group, variants) for group in folded.values()]
+        documents.setdefault(key, data)
+    names: Names = {}
+    made = [
+        found._replace(anchor=anchor(found, documents[key], names))
+        for key, found in ((key, _one(group, variants)) for key, group in folded.items())
+    ]
     by_form = {found.location for found in made if found.rule == "PROF001"}
     by_cr = {found.location for found in made if found.level == "cr" and _of_schema(found)}
     # A consequence is not told beside its cause: what the form of a profile says already, resolving and
@@ -46,7 +55,8 @@ def _order(found: Finding) -> tuple[object, ...]:
     return (where.file, where.line, where.column, -found.severity, found.rule, found.message)
 
 
-def _finding(sighting: Sighting) -> Finding:
+def _finding(sighting: Sighting) -> tuple[Finding, Any]:
+    """A finding without its anchor, and the data of the document that it is in."""
     level, doc, problem, group, rule, _, change_in, _ = sighting.seen
     path, related = _written(doc, problem)
     source = locate(doc, path, problem.on_key)
@@ -60,7 +70,7 @@ def _finding(sighting: Sighting) -> Finding:
     if level == "lowered" and group is not None:
         name = text(mapping(doc.data, "metadata"), "name")  # a Pod that somebody wrote may have none
         lowered = Lowered(doc.data["kind"], name, group.indexes, problem.path)
-    return Finding(
+    found = Finding(
         rule=rule.code,
         name=rule.name,
         severity=rule.severity,
@@ -72,9 +82,9 @@ def _finding(sighting: Sighting) -> Finding:
         lowered=lowered,
         related=(*stands_for, *_related(sighting, related, source.location)),
         help=problem.help,
-        document=source.steps[-1].doc.data,
         fix=_fix(change_in or doc, rule, problem.change) if problem.change else None,
     )
+    return found, source.steps[-1].doc.data
 
 
 def _fix(doc: Doc, rule: Rule, change: Change) -> Fix:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from podplan.findings import Edit, Finding, Location
+from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.apply import apply
 from podplan.lint.checks._secrets import secret_variables
 from podplan.lint.locate import locate
@@ -13,9 +14,6 @@ from podplan.lint.policy import Policy
 from podplan.lint.subject import Job
 from podplan.provenance import Doc
 from podplan.source.places import LINE_BREAK
-
-# The rules whose findings lie on a secret.
-ON_SECRETS = frozenset({"PROF107"})
 
 
 def secrets(known: Iterable[Policy], job: Job) -> list[Location]:

@@ -201,7 +201,7 @@ def _covers(one: Suppression, found: Finding, page: Page | None) -> bool:
     return (
         path is not None
         and where.path[: len(path)] == path
-        and found.document is not None
+        and found.anchor is not None
         and cover.document == _document_at(page, where.line)
     )
 

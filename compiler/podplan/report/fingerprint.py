@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from podplan.findings import Finding
 from podplan.lint.baseline import entry
-from podplan.selecting import Names
 
 _DIGITS = 32
 
@@ -20,10 +19,9 @@ def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str]) -> list[
     As in a baseline, a finding is its rule, object, path and value; equal ones differ by their number.
     """
     seen: Counter[tuple[object, ...]] = Counter()
-    names: Names = {}
     hashes = []
     for found in findings:
-        known = entry(found, texts, names)
+        known = entry(found, texts)
         key = (known.file, *known.key)
         seen[key] += 1
         text = json.dumps([key, seen[key]], ensure_ascii=True, default=str)

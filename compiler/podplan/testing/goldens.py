@@ -7,8 +7,8 @@ from difflib import unified_diff
 
 from podplan.check import Result, summarised
 from podplan.findings import Severity
+from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.catalogue import ours
-from podplan.lint.masking import ON_SECRETS
 from podplan.lint.terms import Terms
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader, Unread, sources

@@ -1,0 +1,34 @@
+"""What findings hang on: told while their document is there, since they outlast it."""
+
+from __future__ import annotations
+
+from podplan.findings import Anchor, Finding, value_at
+from podplan.patterns import pattern
+from podplan.reading.documents import identity
+from podplan.selecting import Names, show
+from podplan.typing import Any
+
+# The rules whose findings lie on a secret.
+ON_SECRETS = frozenset({"PROF107"})
+_QUOTED = pattern(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
+
+
+def anchor(found: Finding, data: Any, names: Names) -> Anchor:
+    """The anchor of a finding in a document with such data; ``names`` are those of selecting.show."""
+    path = found.location.path
+    document = data if isinstance(data, dict) else None
+    is_secret = found.rule in ON_SECRETS or (document is not None and document.get("kind") == "Secret")
+    return Anchor(
+        identity(document) if document is not None else None,
+        show(data, path, names),
+        None if is_secret else _counting(value_at(data, path), found.message),
+        is_secret,
+    )
+
+
+def _counting(value: Any, message: str) -> Any:
+    """What of a value counts: all of it, but of a mapping only the names and numbers in the message.
+
+    Most findings about a mapping say what it lacks; else each change of something else in it made them new.
+    """
+    return _QUOTED.findall(message) if isinstance(value, dict) else value
