@@ -67,7 +67,7 @@ goldens: $(STAMP) ## make the golden files anew; read the difference before you 
 	git --no-pager diff --stat -- fixtures
 
 # These are about the checkout, not about what the wheel holds of it.
-CHECKOUT_TESTS := test_github_action test_github_action_docs test_github_workflows test_supply_chain test_pre_commit test_flux
+CHECKOUT_TESTS := github test_github_action_docs.py test_github_workflows.py test_supply_chain.py test_pre_commit.py test_flux.py
 
 wheel-test:       ## the same tests against the installed wheel, with compiler/ out of the way
 	rm -rf $(WHEEL) && mkdir -p $(WHEEL)
@@ -77,7 +77,7 @@ wheel-test:       ## the same tests against the installed wheel, with compiler/ 
 	$(WHEEL)/venv/bin/python -m pip install --quiet $(WHEEL)/podplan-*.whl --group dev
 	cp -r README.md Makefile benchmarks tests fixtures tools docs policies schemas deploy $(WHEEL)/
 	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests \
-	  $(CHECKOUT_TESTS:%=--ignore=tests/%.py)
+	  $(CHECKOUT_TESTS:%=--ignore=tests/%)
 
 corpus: $(STAMP)  ## docs/corpus.md against the manifests in CORPUS, where they are at hand
 	$(BIN)/python -m tests.corpus $(CORPUS)

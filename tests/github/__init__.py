@@ -1,0 +1,1 @@
+"""action.yml from end to end, in a runner of our own."""
