@@ -241,9 +241,29 @@ def test_a_missing_field_is_said_once_for_the_pod_or_for_each_container_that_lac
     assert violations(bare, "runAsNonRoot", VERSION) == [
         (
             ("spec", "initContainers", 0),
-            'neither the Pod nor container "fetch" sets runAsNonRoot; set it to true',
+            'neither the Pod nor init container "fetch" sets runAsNonRoot; set it to true',
         )
     ]
+
+
+def test_a_container_without_a_name_goes_by_its_number() -> None:
+    unnamed = pod({"containers": [{"name": "train"}, {}]})
+    said = [message for _, message in violations(unnamed, "allowPrivilegeEscalation", VERSION)]
+    assert [message.partition(" leaves")[0] for message in said] == ['container "train"', "container 2"]
+
+
+@pytest.mark.parametrize(
+    ("path", "instead"),
+    [
+        ("/data", "use a persistentVolumeClaim or another type of volume"),
+        ("/dev/kfd", "ask for the device as a resource of its device plugin, such as nvidia.com/gpu"),
+        ("/dev/shm/", "use an emptyDir with medium: Memory"),
+    ],
+)
+def test_a_path_of_the_node_says_what_to_use_for_it(path: str, instead: str) -> None:
+    mounted = pod({"volumes": [{"name": "a", "hostPath": {"path": path}}]})
+    [(_, message)] = violations(mounted, "hostPathVolumes", VERSION)
+    assert message == f'volume "a" is "{path}" of the node; {instead}'
 
 
 def test_restricted_repeats_nothing_that_baseline_says() -> None:

@@ -28,6 +28,7 @@ from podplan.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from podplan.profile.resolve import Resolution, Variant
 
+_LOWERED = f"podplan lowers {', '.join(kinds.KINDS)}; --ignore CR900 says nothing of the others"
 FORMS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
 
 
@@ -145,7 +146,8 @@ def lower(plan: Plan, settings: Settings) -> Plan:
     seen = (*plan.seen, *(Seen("cr", cr, problem) for problem in checked.problems))
     kind = cr.data.get("kind")
     if isinstance(kind, str) and known_but_not_lowered(kind):
-        unlowered = Problem("CR900", f"{kind} is not lowered yet: nothing of it is checked", ("kind",))
+        message = f"{kind} is not lowered yet: nothing of it is checked"
+        unlowered = Problem("CR900", message, ("kind",), help=_LOWERED)
         return plan._replace(seen=(*seen, Seen("cr", cr, unlowered)))
     if not checked.lowerable:
         return plan._replace(seen=seen)

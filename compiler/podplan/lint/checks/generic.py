@@ -22,6 +22,7 @@ _HOST = pattern(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
 _PORT = pattern(r"service\.port\[(?P<name>[^\[\]]+)\]")
 _ALIKE = pattern(r"(?:replicas?|services?|rank|type)[.\[].*")
 _FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
+_NO_SERVICE = "the job has no spec.service, so its replicas have neither host nor port"
 # Fields of a container in which variables are replaced.
 _REPLACED = ("command", "args", "env")
 
@@ -47,19 +48,21 @@ def rules_unreachable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 
 def no_success_rule(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Nothing that says when the job has succeeded; value ``what``."""
+    """Nothing that says when the job has succeeded; values ``what``, and ``rule``: one that could."""
     spec = spec_of(subject.job)
+    first = next((role.type for role in roles(subject.job) if role.type), "worker")
+    could = {"rule": f"{{{first}: [0]}}"}
     if not spec.get("successRules"):
         path: Path = ("spec", "successRules") if "successRules" in spec else ("spec",)
-        yield Hit(path, {"what": "the job has no successRules"})
+        yield Hit(path, {**could, "what": "the job has no successRules"})
         return
     for at, rule in entries(spec, "successRules"):
         if not any(rule.values()):
-            yield Hit(("spec", "successRules", at), {"what": "this rule names no replica"})
+            yield Hit(("spec", "successRules", at), {**could, "what": "this rule names no replica"})
 
 
 def generic_variable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Variables that the controller leaves as they are; values ``left`` and ``why``."""
+    """Variables that the controller leaves as they are; values ``left``, ``why`` and ``instead``."""
     job = subject.job
     for role in roles(job):
         spec = mapping(mapping(role.data, "template"), "spec")
@@ -93,7 +96,12 @@ def _left(variables: list[str], why: str) -> dict[str, str]:
     """The values of a hit: variables of one text that nobody replaces, and the reason of them all."""
     different = list(dict.fromkeys(variables))
     stay = "stays as it is" if len(different) == 1 else "stay as they are"
-    return {"left": f"{shown_list(different, 2)} {stay}", "why": why}
+    instead = ""
+    if why == _NO_SERVICE:
+        ports = dict.fromkeys(found["name"] for text in different for found in _PORT.finditer(text))
+        named = ", ".join(f"{{name: {name}, port: PORT}}" for name in ports or ("NAME",))
+        instead = f"write spec.service: {{ports: [{named}]}} (ports: in a profile)"
+    return {"left": f"{shown_list(different, 2)} {stay}", "why": why, "instead": instead}
 
 
 def _replaced(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -115,7 +123,7 @@ def _why(job: Job, inner: str, names: frozenset[str]) -> str:
     ports = [text(port, "name") for _, port in entries(mapping(spec_of(job), "service"), "ports")]
     host, port = _HOST.fullmatch(inner), _PORT.fullmatch(inner)
     if (host or port) and not ports:
-        return "the job has no spec.service, so its replicas have neither host nor port"
+        return _NO_SERVICE
     if host:
         type_, rank = host["type"], int(host["rank"])
         if type_ not in replicas:

@@ -38,7 +38,7 @@ class Count(NamedTuple):
 
 
 def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Fewer processes than GPUs. Values: ``starts``, ``idle``, ``gpus``."""
+    """Fewer processes than GPUs. Values: ``starts``, ``idle``, ``gpus``, ``how`` to start more."""
     job = subject.job
     for count in (*_counts(job), *_without_launcher(job)):
         if count.visible or not 0 < count.number < count.gpus:
@@ -48,6 +48,7 @@ def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             "starts": f"{count.by} starts {counted(count.number, 'process', 'processes')}",
             "gpus": count.gpus,
             "idle": f"{idle} of its {count.gpus} GPUs {'has' if idle == 1 else 'have'}",
+            "how": _how(subject, count),
         }
         change = _all_gpus(subject, count)
         yield _hit(subject, count, values)._replace(change=change, change_in=subject.doc)
@@ -67,7 +68,27 @@ def _all_gpus(subject: Subject, count: Count) -> tuple[str, Path, Any] | None:
     if field is None:
         return None
     now = value_at(subject.data, field)
+    if isinstance(now, dict):  # the section of a field that nobody wrote
+        field = (*field, "slotsPerWorker" if field[-1] == "config" else "procPerWorker")
     return "set", field, str(count.gpus) if isinstance(now, str) else count.gpus
+
+
+def _how(subject: Subject, count: Count) -> str:
+    """What to write so that each GPU has a process; "" where the number is that of several Pods."""
+    change = _all_gpus(subject, count)
+    torchrun = mapping(spec_of(subject.job), "torchrunConfig").get("enabled") is True
+    if change is not None:
+        _, field, number = change
+        shown = f'"{number}"' if isinstance(number, str) else number
+        return f" with {field[-1]}: {shown} (processes: {number} in a profile)"
+    if torchrun and count.by == "torchrun":
+        return f' with torchrunConfig.procPerNode: "{count.gpus}" (processes: {count.gpus} in a profile)'
+    if count.by == "python":
+        return (
+            f' with torchrunConfig: {{enabled: true, procPerNode: "{count.gpus}"}}'
+            " (launcher: torchrun in a profile)"
+        )
+    return f" with --nproc_per_node={count.gpus}" if "torch" in count.by else ""
 
 
 def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.kubernetes.shape import mapping
 from podplan.launchers.find import Invocation
 from podplan.launchers.words import Fault
-from podplan.lint.checks._jobs import kind_of, mode
+from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._launches import launches
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 from podplan.typing import Any
+
+_OF_SCRIPT = pattern(r"needs a script|takes a script")
 
 
 def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``.
+    """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
 
     ``params["option"]`` keeps to what is wrong with one option, ``params["except"]`` leaves one out.
     """
@@ -31,8 +35,21 @@ def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator
             if not _is_of(found, fault, params):
                 continue
             when = f" ({fault.only})" if fault.only else ""
-            values = {"by": found.launcher, "what": f"{fault.sentence}{when}"}
+            instead = _instead(job, found) if _OF_SCRIPT.search(fault.sentence) else ""
+            values = {"by": found.launcher, "what": f"{fault.sentence}{when}", "instead": instead}
             yield Hit(launch.place(fault.word), values, doc=launch.group.doc, group=launch.group)
+
+
+def _instead(job: Job, found: Invocation) -> str:
+    """Where the script of a line is written."""
+    spec = spec_of(job)
+    if kind_of(job) == "ColossalAIJob":
+        field = "torchConfig.script" if "replicaSpecs" in spec else "worker.command"
+    elif mapping(spec, "torchrunConfig").get("enabled") is True:
+        field = "args"
+    else:
+        return f"write the script after the options of {found.launcher} (run: in a profile)"
+    return f"write {field}: [SCRIPT.py, ARGUMENT, …] (run: in a profile)"
 
 
 def _is_of(found: Invocation, fault: Fault, params: Mapping[str, Any]) -> bool:

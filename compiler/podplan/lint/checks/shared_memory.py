@@ -153,7 +153,10 @@ def shm_over_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
 
 
 def shm_large_share(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
-    """A size of /dev/shm above ``params["percent"]`` of the memory limit. Values: ``size``, ``memory``."""
+    """A size of /dev/shm above ``params["percent"]`` of the memory limit.
+
+    Values: ``size``, ``memory``, ``rest`` for the processes, ``half`` of the memory.
+    """
     for group, mounted, memory, limit in _sized(subject):
         size = mounted.limit
         if (
@@ -161,7 +164,9 @@ def shm_large_share(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit
             and size is not None
             and memory * params["percent"] < size * 100 <= memory * 100
         ):
-            yield _hit(group, mounted, memory, limit)
+            hit = _hit(group, mounted, memory, limit)
+            rest = shown(memory - size, "memory") if memory > size else "nothing"
+            yield hit._replace(values={**hit.values, "rest": rest, "half": shown(memory // 2, "memory")})
 
 
 def shm_unbounded(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
+from podplan.kubernetes.shape import mapping, text
 from podplan.launchers.kubelet import environment
 from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
@@ -15,6 +16,7 @@ from podplan.lint.checks._training import env, role_called, training
 from podplan.lint.checks.reserved_env import set_by_launcher
 from podplan.lint.subject import Hit, Subject
 from podplan.patterns import pattern
+from podplan.selecting import show
 from podplan.typing import Any
 
 # What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
@@ -24,7 +26,8 @@ _EXPORTED_BY_DEEPSPEED = pattern(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Variables of workers that their training processes do not see, by the pattern ``params["names"]``.
 
-    With ``params["others"]``, those of which the pattern does not speak. Values ``name`` and ``why``.
+    With ``params["others"]``, those of which the pattern does not speak. Values ``name``, ``why``, and
+    ``launcher``: where the variables of the launcher of a ColossalAIJob are.
     """
     job = subject.job
     worker = role_called(job, "worker")
@@ -32,6 +35,7 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     if container is None:
         return
     place: Path = ("spec",)
+    of_launcher = ""
     if kind_of(job) == "ColossalAIJob":
         launcher = role_called(job, "launcher")
         started_by = training(job, launcher) if launcher else None
@@ -41,6 +45,7 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         why = "colossalai run hands on the variables of the launcher only"
         if launcher:
             place = launcher.path
+        of_launcher = show(subject.data, (*started_by.path, "env")) if started_by else "spec.launcher.env"
         label = "the launcher, which does not set it"
     elif spec_of(job).get("disableCustomEnv") is True:
         known = {name for _, name, _ in env(container.data) if _EXPORTED_BY_DEEPSPEED.match(name)}
@@ -54,7 +59,8 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
             continue
         if bool(wanted.fullmatch(name)) is not bool(params.get("others")):
             path = (*container.path, "env", index)
-            yield Hit(path, {"name": name, "why": why}, [(subject.doc, place, label)])
+            values = {"name": name, "why": why, "launcher": of_launcher}
+            yield Hit(path, values, [(subject.doc, place, label)])
 
 
 def ssh_env_values(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -116,7 +122,7 @@ def _export_fault(name: str, text: str, value: str, *, by_pdsh: bool) -> str:
 
 
 def secret_over_ssh(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Variables of a DeepSpeedJob with valueFrom; value ``name``."""
+    """Variables of a DeepSpeedJob with valueFrom; values ``name``, ``source`` and ``instead``."""
     job = subject.job
     worker = role_called(job, "worker")
     container = training(job, worker) if worker and over_ssh(job) else None
@@ -124,4 +130,16 @@ def secret_over_ssh(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         return
     for index, name, entry in env(container.data):
         if entry.get("valueFrom"):
-            yield Hit((*container.path, "env", index), {"name": name})
+            yield Hit((*container.path, "env", index), {"name": name, **_from(entry["valueFrom"])})
+
+
+def _from(source: Any) -> dict[str, str]:
+    """Where the value of a variable comes from, and how else the training gets it."""
+    for field, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
+        if isinstance(source, dict) and field in source:
+            name = text(mapping(source, field), "name")
+            called = f'the {kind} "{name}"'
+            mounted = f"mount {called} as a volume, and read the value from its file"
+            return {"source": called, "instead": mounted}
+    other = "mount a downwardAPI volume with it, and read its file"
+    return {"source": "a field of the Pod", "instead": other}

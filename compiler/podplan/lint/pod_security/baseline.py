@@ -100,8 +100,15 @@ def added_capabilities(pod: Any, allowed: tuple[str, ...]) -> Iterator[Violation
             if name not in allowed:
                 yield (
                     (*setter.base, "securityContext", "capabilities", "add", number),
-                    f"{setter.who} adds the capability {short(name)}; allowed: {', '.join(allowed)}",
+                    f"{setter.who} adds the capability {short(name)}, {_beyond(allowed)}",
                 )
+
+
+def _beyond(allowed: tuple[str, ...]) -> str:
+    """How a capability departs from the allowed ones; many are not listed."""
+    if len(allowed) == 1:
+        return f"and {allowed[0]} is the only one allowed"
+    return f"which is none of the {len(allowed)} that the level baseline allows"
 
 
 def host_path_volumes(pod: Any, _minor: int) -> Iterator[Violation]:
@@ -111,9 +118,17 @@ def host_path_volumes(pod: Any, _minor: int) -> Iterator[Violation]:
             path = short(mapping(source).get("path", ""))
             yield (
                 ("spec", "volumes", number, "hostPath"),
-                f'volume "{short(volume.get("name", number))}" is the folder "{path}" of the node; '
-                "use a persistentVolumeClaim or another type of volume",
+                f'volume "{short(volume.get("name", number))}" is "{path}" of the node; {_instead_of(path)}',
             )
+
+
+def _instead_of(path: str) -> str:
+    """What to use instead of a path of the node."""
+    if path.rstrip("/") == "/dev/shm":
+        return "use an emptyDir with medium: Memory"
+    if path.startswith("/dev/"):
+        return "ask for the device as a resource of its device plugin, such as nvidia.com/gpu"
+    return "use a persistentVolumeClaim or another type of volume"
 
 
 def host_ports(pod: Any, _minor: int) -> Iterator[Violation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from podplan.findings import Path
+from podplan.kubernetes.structure import entry_name
 from podplan.typing import Any, NamedTuple
 
 Violation = tuple[Path, str]
@@ -12,16 +13,18 @@ LONGEST_VALUE = 60
 
 
 class Setter(NamedTuple):
-    """A Pod or a container: its name (None for a Pod), where its own fields begin, and its data."""
+    """A Pod or a container: where its own fields begin, and its data."""
 
-    name: Any
     base: Path
     data: dict[str, Any]
 
     @property
     def who(self) -> str:
         """What a message calls it."""
-        return "the Pod" if self.name is None else f'container "{short(self.name)}"'
+        if len(self.base) == 1:
+            return "the Pod"
+        named = self.data.get("name")
+        return entry_name(self.base, {"name": short(named)} if named else {})
 
     @property
     def context(self) -> dict[str, Any]:
@@ -30,14 +33,14 @@ class Setter(NamedTuple):
 
 def setters(pod: Any) -> list[Setter]:
     """The Pod itself, then each of its containers."""
-    return [Setter(None, ("spec",), spec(pod)), *containers(pod)]
+    return [Setter(("spec",), spec(pod)), *containers(pod)]
 
 
 def containers(pod: Any) -> list[Setter]:
     """Every container of the Pod, init and ephemeral containers included."""
     lists = spec(pod)
     return [
-        Setter(str(container.get("name", number)), ("spec", listed, number), container)
+        Setter(("spec", listed, number), container)
         for listed in CONTAINER_LISTS
         if listed in lists
         for number, container in members(lists[listed])
