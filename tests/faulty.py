@@ -2,8 +2,9 @@
 
 A step is whatever the run does to a path below its folder: opening, creating, renaming, removing, listing.
 The interpreter tells of each beforehand (https://docs.python.org/3/library/audit_events.html), and what is to
-happen happens right there: a signal, an error of the system, another process that gets in between. Each run
-is a fork of this process, which has imported podplan already.
+happen happens right there: a signal, an error of the system, another process that gets in between. Signals
+come between steps as well: for them each line that is run can be one, or each bytecode of what writes files.
+Each run is a fork of this process, which has imported podplan already.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any, NamedTuple
 
 from tests.command import warm
@@ -29,6 +31,8 @@ ERRORS = {"full": errno.ENOSPC, "denied": errno.EACCES, "broken": errno.EIO, "re
 OTHERS = ("vanishes", "changes", "fifo", "folder", "link")
 CHANGED = "# changed meanwhile\n"
 FAULTS = (*SIGNALS, *ERRORS, *OTHERS)
+AGAIN = "again"  # SIGTERM, and once more at each step from there on
+WRITERS = {"podplan.cli.output", "podplan.cli.cache", "podplan.cli.heeding", "tempfile"}
 
 
 class End(NamedTuple):
@@ -46,10 +50,15 @@ class Faulty:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
-    def run(self, folder: Path, arguments: Sequence[str], fault: str = "", step: int = -1) -> End:
-        """``podplan arguments`` in a folder; at the step with this number, from 0, ``fault`` happens."""
+    def run(
+        self, folder: Path, arguments: Sequence[str], fault: str = "", step: int = -1, steps: str = "paths"
+    ) -> End:
+        """``podplan arguments`` in a folder; at the step with this number, from 0, ``fault`` happens.
+
+        Steps are those with "paths", all "lines", or the bytecodes of "writing".
+        """
         stdin, stdout = self._streams()
-        print(json.dumps([str(folder), list(arguments), fault, step]), file=stdin, flush=True)
+        print(json.dumps([str(folder), list(arguments), fault, step, steps]), file=stdin, flush=True)
         answer = stdout.readline()
         assert answer, "the process that makes the runs is gone"
         return End(*json.loads(answer))
@@ -89,11 +98,10 @@ def main() -> None:
     """Reads orders and answers, a line of JSON each, until there are no more."""
     warm()
     for line in sys.stdin:
-        folder, arguments, fault, step = json.loads(line)
-        print(json.dumps(_end(folder, arguments, fault, step)), flush=True)
+        print(json.dumps(_end(*json.loads(line))), flush=True)
 
 
-def _end(folder: str, arguments: list[str], fault: str, step: int) -> End:
+def _end(folder: str, arguments: list[str], fault: str, step: int, steps: str) -> End:
     """Fork, run, wait."""
     pipes = [os.pipe() for _ in range(3)]
     child = os.fork()
@@ -104,7 +112,7 @@ def _end(folder: str, arguments: list[str], fault: str, step: int) -> End:
                 os.close(ours)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.chdir(folder)
-            _run(arguments, fault, step, pipes[2][1])
+            _run(arguments, fault, step, steps, pipes[2][1])
         finally:
             os._exit(99)
     for _, theirs in pipes:
@@ -138,7 +146,7 @@ def _waited(child: int, ours: list[int]) -> tuple[int, str, str, int]:
     return code, texts[0], texts[1], len(texts[2])
 
 
-def _run(arguments: list[str], fault: str, step: int, counted: int) -> None:
+def _run(arguments: list[str], fault: str, step: int, steps: str, counted: int) -> None:
     """In the child: podplan, with what goes wrong."""
     from podplan.cli import main as podplan
 
@@ -148,7 +156,10 @@ def _run(arguments: list[str], fault: str, step: int, counted: int) -> None:
     for number in SIGNALS.values():
         if number != signal.SIGKILL:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
-    _watch(os.getcwd(), fault, step, counted)
+    if steps == "paths":
+        _watch(os.getcwd(), fault, step, counted)
+    else:
+        _trace(steps == "writing", fault, step, counted)
     code = 98
     try:
         podplan()
@@ -158,6 +169,7 @@ def _run(arguments: list[str], fault: str, step: int, counted: int) -> None:
         import traceback
 
         traceback.print_exc()
+    sys.settrace(None)
     # What the interpreter does at its end.
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
@@ -177,12 +189,33 @@ def _watch(folder: str, fault: str, step: int, counted: int) -> None:
         try:
             os.write(counted, b".")
             steps += 1
-            if steps - 1 == step:
+            if steps - 1 == step or (fault == AGAIN and 0 <= step < steps):
                 _happens(fault, os.fspath(args[0]))
         finally:
             inside = False
 
     sys.addaudithook(hook)
+
+
+def _trace(writing: bool, fault: str, step: int, counted: int) -> None:
+    """A signal at a line, or at a bytecode of what writes; once it has come, nothing is counted any more."""
+    steps = 0
+
+    def tell(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal steps
+        if writing:
+            if frame.f_globals.get("__name__") not in WRITERS:
+                return None
+            frame.f_trace_opcodes = True
+        if event == ("opcode" if writing else "line"):
+            steps += 1
+            if step < 0:
+                os.write(counted, b".")
+            elif steps - 1 == step:
+                signal.raise_signal(SIGNALS[fault])
+        return tell
+
+    sys.settrace(tell)
 
 
 def _is_below(path: object, folder: str) -> bool:
@@ -192,8 +225,8 @@ def _is_below(path: object, folder: str) -> bool:
 
 
 def _happens(fault: str, path: str) -> None:
-    if fault in SIGNALS:
-        os.kill(os.getpid(), SIGNALS[fault])
+    if fault in SIGNALS or fault == AGAIN:
+        os.kill(os.getpid(), SIGNALS.get(fault, signal.SIGTERM))
         return
     if fault in ERRORS:
         raise OSError(ERRORS[fault], os.strerror(ERRORS[fault]), path)

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from podplan.cli import _in_order
+from podplan.cli import heeding as outside
+from podplan.cli.heeding import heeded, held
+from podplan.limits import OutOfTime
 from tests.command import BAD_JOB, JOB, PROFILE, Run, heeding, podplan
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
@@ -163,29 +165,78 @@ def test_an_interrupt_at_the_very_beginning(many: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("name", ["podplan.cli.checking", "decimal"])
 def test_signals_while_the_rest_is_imported(many: Path, name: str, number: signal.Signals) -> None:
-    """The library in Rust that imports decimal panics, says so, and must not make findings (1) of it."""
-    run = importing(name, number, many)
-    assert (run.code, run.out) == (128 + number, "")
-    assert "podplan: " not in run.err
-    assert not run.err or name == "decimal"
+    """The library in Rust that imports decimal would panic, and say so."""
+    assert importing(name, number, many) == (128 + number, "", "")
+
+
+@pytest.mark.parametrize("name", ["podplan.cli.checking", "decimal"])
+def test_the_time_is_up_while_the_rest_is_imported(many: Path, name: str) -> None:
+    """The limit has its sentence then too: it is no fault of podplan."""
+    run = importing(name, signal.SIGALRM, many)
+    assert (run.code, run.out) == (4, "")
+    assert run.err.startswith("podplan: this takes too long, and is given up (the limit seconds is ")
+    assert run.err.count("\n") == 1
 
 
 class Fallen:
     """What is raised while it goes is printed by Python, and nothing more comes of it."""
 
+    def __init__(self, number: int) -> None:
+        self.number = number
+
     def __del__(self) -> None:
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(self.number)
+
+
+@pytest.fixture
+def defaults() -> Iterator[None]:
+    """SIGTERM ends a process, as where podplan starts, and the tests have it back afterwards."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_signal_that_python_lets_fall_ends_the_run_all_the_same() -> None:
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    try:
-        with pytest.raises(SystemExit) as end, _in_order():
-            Fallen()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert end.value.code == 128 + signal.SIGTERM
+@pytest.mark.usefixtures("defaults")
+@pytest.mark.parametrize("rest", [0, 20])  # seconds that the run would take from then on
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM])
+def test_a_signal_that_python_lets_fall_ends_the_run_all_the_same(
+    number: int, rest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside, "AGAIN", 0.05)
+
+    def run() -> int:
+        Fallen(number)
+        time.sleep(rest)
+        return 0
+
+    begun = time.monotonic()
+    with pytest.raises((SystemExit, OutOfTime)) as end:
+        heeded(run, bounded=False)
+    assert time.monotonic() - begun < 10
+    if number == signal.SIGALRM:
+        assert isinstance(end.value, OutOfTime)
+    else:
+        assert isinstance(end.value, SystemExit)
+        assert end.value.code == 128 + number
+
+
+@pytest.mark.usefixtures("defaults")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGALRM])
+def test_signals_wait_until_a_file_is_written(number: int) -> None:
+    done = []
+
+    def run() -> int:
+        with held():
+            signal.raise_signal(number)
+            done.append("written")
+        done.append("more")
+        return 0
+
+    with pytest.raises((SystemExit, OutOfTime)):
+        heeded(run, bounded=True)
+    assert done == ["written"]
+    assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 # --- disks and rights

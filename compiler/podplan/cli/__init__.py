@@ -8,8 +8,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from podplan.cli.exits import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
 from podplan.typing import NoReturn
@@ -45,8 +43,8 @@ YOUNG = 50_000
 
 def main() -> NoReturn:
     """The entry point: every way out has its exit code, and none is a traceback."""
-    gc.set_threshold(YOUNG)
     try:
+        gc.set_threshold(YOUNG)
         _end_of_run()
     except KeyboardInterrupt:  # so early that the rest is being imported, or at the very end
         sys.exit(KILLED + 2)
@@ -54,6 +52,7 @@ def main() -> NoReturn:
 
 def _end_of_run() -> NoReturn:
     """The run that the command line asks for. Raises SystemExit, or KeyboardInterrupt before and after it."""
+    from podplan.cli.heeding import heeded
     from podplan.cli.output import drop_output, say
     from podplan.limits import REFUSED, BoundExceeded, OutOfTime
     from podplan.reading.files import NoSuchPath, OutsideRoot
@@ -63,8 +62,8 @@ def _end_of_run() -> NoReturn:
         say(REFUSED)
         sys.exit(WRONG_REQUEST)
     try:
-        with _in_time(), _in_order():
-            code = _called(sys.argv[1:])
+        # A language server runs for as long as its editor.
+        code = heeded(lambda: _called(sys.argv[1:]), bounded=sys.argv[1:2] != ["lsp"])
         gc.freeze()  # or Python looks through everything once more on its way out: a tenth of a big run
         sys.exit(code)
     except (SystemExit, KeyboardInterrupt):
@@ -113,56 +112,6 @@ def _only_paths(args: list[str]) -> list[str]:
     if args[:1] == ["check"]:
         return args[1:]
     return [] if args[:1] and args[0] in COMMANDS else args
-
-
-@contextmanager
-def _in_time() -> Iterator[None]:
-    """Lets the system interrupt what takes longer than the limit, with OutOfTime."""
-    import signal
-
-    from podplan.limits import MAX_SECONDS, OutOfTime, beyond
-
-    def stop(*_: object) -> NoReturn:
-        raise OutOfTime(beyond("seconds", "this takes too long, and is given up"))
-
-    # A language server runs for as long as its editor; Windows has no such signal.
-    bounded = hasattr(signal, "SIGALRM") and sys.argv[1:2] != ["lsp"]
-    if bounded:
-        signal.signal(signal.SIGALRM, stop)
-        signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS)
-    try:
-        yield
-    finally:
-        if bounded:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-@contextmanager
-def _in_order() -> Iterator[None]:
-    """Ends on SIGTERM, SIGHUP and SIGINT as on an error, so that no file is left that is half-written."""
-    import signal
-
-    told: list[int] = []
-
-    def stop(number: int, _: object) -> NoReturn:
-        told.append(number)
-        sys.exit(KILLED + number)
-
-    # What is ignored, as under nohup, stays so.
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGINT") if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in numbers}
-    usual = (signal.SIG_DFL, signal.default_int_handler)
-    heeded = [number for number in numbers if before[number] in usual]
-    for number in heeded:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number in heeded:
-            signal.signal(number, before[number])
-        # A library in Rust makes another error of it, and what Python itself calls may let it fall.
-        if told:
-            sys.exit(KILLED + told[0])
 
 
 def _say_internal(error: BaseException) -> None:

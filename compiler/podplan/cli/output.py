@@ -7,6 +7,7 @@ import stat
 import sys
 from contextlib import suppress
 
+from podplan.cli.heeding import held
 from podplan.reading.files import demand_inside
 from podplan.requests import RequestError
 from podplan.typing import IO
@@ -126,16 +127,17 @@ def _replaced(path: str, content: bytes) -> bool:
     os.makedirs(folder, exist_ok=True)
     if _now(path) == content:
         return False
-    descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".podplan-")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        os.chmod(temporary, _mode(path))
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):  # renamed already, or the folder is gone
-            os.unlink(temporary)
-        raise
+    with held():  # also between the making of the file and its name
+        descriptor, temporary = tempfile.mkstemp(dir=folder, prefix=".podplan-")
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(content)
+            os.chmod(temporary, _mode(path))
+            os.replace(temporary, path)
+        except BaseException:
+            with suppress(OSError):  # renamed already, or the folder is gone
+                os.unlink(temporary)
+            raise
     return True
 
 
