@@ -7,6 +7,7 @@ import os
 import re
 import time
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
@@ -14,6 +15,9 @@ import pytest
 
 from podplan.check import Result
 from podplan.cli.reporting import FORMATS, rendered
+from podplan.findings import Edit, Fix
+from podplan.report import rdjson
+from podplan.report.fixing import preview
 from tests.command import podplan as command
 from tests.findings import FINDINGS, RESULT, where
 from tests.golden import FIXTURES, podplan
@@ -179,3 +183,33 @@ def test_ten_thousand_findings_at_wide_lines_are_told_at_once() -> None:
         before = time.process_time()
         rendered(result, format_)
         assert time.process_time() - before < 10, format_
+
+
+class Line(str):
+    """A line that counts how many of its characters are copied."""
+
+    copied = 0
+
+    def __getitem__(self, key: Any) -> str:
+        part = str.__getitem__(self, key)
+        self.copied += len(part)
+        return part
+
+
+def test_of_a_line_of_megabytes_a_fix_shows_what_there_is_room_for() -> None:
+    line = Line("a" * 1_000_000)
+    edit = Edit("a.yaml", 1, 500_001, 1, 500_003, 500_000, 500_002, "-X-")
+    old, new = preview(Fix("", True, (edit,)), {"a.yaml": [line]}, 80)
+    assert (old.sign, old.number, new.sign, new.number) == ("-", 1, "+", 1)
+    assert new.line[new.at : new.at + 3] == "-X-"
+    assert min(len(old.line), len(new.line)) > 80
+    assert line.copied < 2_000
+
+
+def test_wide_lines_are_measured_once_each() -> None:
+    lines = [f"{number}: {'你' * 5_000}" for number in range(50)]
+    rdjson._strides.cache_clear()
+    for _ in range(3):
+        for line in lines:
+            rdjson._bytes([line], 1, 4_000)
+    assert rdjson._strides.cache_info().misses == len(lines)

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from podplan.findings import Edit, Fix
+from podplan.report.frame import near, reach
 from podplan.report.style import PLAIN, Style
 from podplan.report.visible import visible
-from podplan.typing import TYPE_CHECKING
+from podplan.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from podplan.repair import Repaired
 
 ADDED, REMOVED, HUNK = "32", "31", "36"
+
+
+class Changed(NamedTuple):
+    """A line that goes ("-") or comes ("+"), its 1-based number in the file as it is, and the offset in it of
+    what changes."""
+
+    sign: str
+    number: int
+    line: str
+    at: int
 
 
 def diff(repaired: Repaired, style: Style = PLAIN) -> str:
@@ -61,26 +72,34 @@ def told(repaired: Repaired, written: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def preview(fix: Fix, texts: Mapping[str, list[str]]) -> list[tuple[str, int, str]]:
-    """The lines that a fix changes: "-" or "+", the 1-based number in the file as it is, and the line.
+def preview(fix: Fix, texts: Mapping[str, list[str]], room: int) -> list[Changed]:
+    """The lines that a fix changes, as much of each as could be shown in ``room`` columns.
 
     Nothing for edits in files that are not at hand.
     """
-    shown: list[tuple[str, int, str]] = []
+    shown: list[Changed] = []
     for edit in fix.edits:
         lines = texts.get(edit.file, [])
         if edit.end_line <= len(lines):
-            shown += _changed(edit, lines)
+            shown += _changed(edit, lines, room)
     return shown
 
 
-def _changed(edit: Edit, lines: list[str]) -> list[tuple[str, int, str]]:
+def _changed(edit: Edit, lines: list[str], room: int) -> list[Changed]:
     old = lines[edit.line - 1 : edit.end_line]
-    new = (old[0][: edit.column - 1] + edit.text + old[-1][edit.end_column - 1 :]).splitlines()
+    end = edit.end_column - 1
+    behind = old[-1][end : end + reach(room)]
+    old[0], start = near(
+        old[0], edit.column - 1, room
+    )  # a line may be megabytes, and have thousands of fixes
+    new = (old[0][:start] + edit.text + behind).splitlines()
     number = edit.line
     while old and new and old[0] == new[0]:
         old, new, number = old[1:], new[1:], number + 1
     while old and new and old[-1] == new[-1]:
         old, new = old[:-1], new[:-1]
-    removed = [("-", number + offset, line) for offset, line in enumerate(old)]
-    return removed + [("+", number + offset, line) for offset, line in enumerate(new)]
+    return [
+        Changed(sign, number + offset, line, start)
+        for sign, side in (("-", old), ("+", new))
+        for offset, line in enumerate(side)
+    ]

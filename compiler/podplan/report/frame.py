@@ -37,9 +37,13 @@ def underlined(where: Location, line: str, width: int, mark: str) -> tuple[str, 
 
 def near(line: str, start: int, width: int) -> tuple[str, int]:
     """The part of a line around an offset that could be shown, and the offset in it."""
-    reach = 2 * width + MAX_UNDERLINED
-    first = max(0, start - reach)
-    return line[first : start + reach], start - first
+    first = max(0, start - reach(width))
+    return line[first : start + reach(width)], start - first
+
+
+def reach(width: int) -> int:
+    """How many characters on either side of a place could be shown in ``width`` columns, and more."""
+    return 2 * width + MAX_UNDERLINED
 
 
 def window(text: str, before: int, length: int, width: int) -> tuple[str, int]:

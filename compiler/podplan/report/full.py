@@ -77,21 +77,19 @@ def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) ->
 
 def _preview(fix: Fix, lines_of: Mapping[str, list[str]], gutter: int, style: Style) -> list[str]:
     """The lines that a fix changes, where they are few."""
-    changed = preview(fix, lines_of)
+    room = style.width - gutter - 3
+    changed = preview(fix, lines_of, room)
     if not changed or len(changed) > MAX_CHANGED:
         return []
-    room = style.width - gutter - 3
-    column = min(edit.column for edit in fix.edits)
     return [
-        style.paint(f"{number:>{gutter}} {sign} {_around(line, column, room)}", colour)
-        for sign, number, line in changed
-        for colour in [ADDED if sign == "+" else REMOVED]
+        style.paint(f"{number:>{gutter}} {sign} {_around(line, at, room)}", ADDED if sign == "+" else REMOVED)
+        for sign, number, line, at in changed
     ]
 
 
-def _around(line: str, column: int, room: int) -> str:
-    """The part of a line with the 1-based ``column`` that there is room for."""
-    line, start = near(line, column - 1, room)
+def _around(line: str, at: int, room: int) -> str:
+    """The part of a line with the offset ``at`` that there is room for."""
+    line, start = near(line, at, room)
     return window(shown_line(line), columns(shown_line(line[:start])), 1, room)[0]
 
 

@@ -70,7 +70,7 @@ def _bytes(lines: list[str], line: int, column: int) -> int:
     return _strides(text)[whole] + _size(text[start : start + rest]) + 1
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8192)  # no file has more lines than that of a stride each
 def _strides(line: str) -> list[int]:
     """The bytes before every 1,024th character: a line may be megabytes, and have thousands of findings."""
     sizes = (_size(line[start : start + STRIDE]) for start in range(0, len(line), STRIDE))
