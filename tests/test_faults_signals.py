@@ -17,8 +17,10 @@ from tests.test_faults import COMMANDS, check_whole, made, tree, with_cache
 
 HEEDED = ("term", "hup", "int")
 CACHED = "check repository --cache-dir cache"
+LONGER = ("fix", "import")
 SHORT, LONG = 9, 300  # moments of a run that are tried
 LAST = 9  # steps that a run may have less than another: folders list their files in any order
+BETWEEN = 10  # bytecodes between the making of a file and the keeping of its name are a few more
 KEEPING = 900  # bytecodes at the end of a run, in which an entry is written to the cache
 
 
@@ -67,12 +69,12 @@ def test_signals_at_any_line(runs: Faulty, name: str, tmp_path: Path, moments: i
     swept(runs, COMMANDS[name], tmp_path, "lines", spread(0, lines - LAST, moments))
 
 
-@pytest.mark.parametrize("name", ["fmt", "fix", "import"])
+@pytest.mark.parametrize("name", ["fmt", *(pytest.param(one, marks=pytest.mark.long) for one in LONGER)])
 def test_signals_at_any_bytecode_of_writing(runs: Faulty, name: str, tmp_path: Path, moments: int) -> None:
     """One between the making of a file and the keeping of its name left the file lying about."""
     count = runs.run(made(tmp_path / "counted"), COMMANDS[name].split(), steps="writing").steps
     last = count - LAST
-    steps = range(last) if moments == LONG else spread(last // 2, last, moments)
+    steps = range(last) if moments == LONG else range(last // 2, last, BETWEEN)
     assert 128 + SIGNALS["term"] in swept(runs, COMMANDS[name], tmp_path, "writing", steps)
 
 
