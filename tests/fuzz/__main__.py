@@ -1,32 +1,41 @@
-"""make fuzz: every target for its share of the time, and a table of what was tried.
+"""make fuzz: every target for its share of the inputs or of the time, and a table of what was tried.
 
-What is found stays in the folder (build/fuzz); put it below fixtures/fuzz/TARGET, where `make test` tries it
-from then on. The exit code is 1 where something is found, and 2 where atheris is not there.
+With ``--runs`` and ``--seed`` the same commit tries the same inputs, and time is only a bound: what is cut
+off by it is the beginning of the same. What is found is told so that it can be made again from the output
+alone; put it below fixtures/fuzz/TARGET, where `make test` tries it from then on. The exit code is 1 where
+something is found, and 2 where atheris is not there.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from random import SystemRandom
 from typing import NamedTuple
 
+from tests.fuzz.session import Asked
 from tests.fuzz.targets import TARGETS
+from tests.fuzz.telling import told
 
 ROOT = Path(__file__).parents[2]
 STARTING = 240  # seconds that instrumenting and the seeds may take beside the time of a target
+# Sets have one order, and a limit is in reach that else takes an input with a list of 100,000 replicas.
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "PODPLAN_LIMITS": "replicas=1000"}
 
 
 class Done(NamedTuple):
     """How a target went: inputs tried, how long, places of the code reached, and what was found."""
 
-    name: str
+    asked: Asked
     inputs: int
     seconds: float
     reached: int
@@ -44,56 +53,73 @@ def main(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    names = asked.target or list(TARGETS)
-    whole = sum(TARGETS[name].weight for name in names)
-    shares = [max(asked.seconds * asked.jobs * TARGETS[name].weight // whole, 1) for name in names]
+    print(f"seed {asked.seed}")
     print(f"{'target':12} {'inputs':>10} {'seconds':>8} {'reached':>8}  found", flush=True)
     done = []
     with ThreadPoolExecutor(asked.jobs) as pool:
-        tried = partial(_fuzzed_below, asked.folder, asked.seeds)
-        for one in pool.map(tried, names, shares):
-            row = f"{one.name:12} {one.inputs:>10,} {one.seconds:>8.0f} {one.reached:>8,}  {_told(one)}"
-            print(row, flush=True)
+        for one in pool.map(fuzzed, shares(asked)):
+            print(_row(one), flush=True)
             done.append(one)
     print(f"{sum(one.inputs for one in done):,} inputs in {sum(one.seconds for one in done):,.0f} seconds")
+    for one in done:
+        for line in told(one.asked, one.found, one.fault):
+            print(line)
     return 1 if any(one.found or one.fault for one in done) else 0
-
-
-def _fuzzed_below(folder: Path, seeds: int, name: str, seconds: int) -> Done:
-    return fuzzed(name, folder / name, seconds, seeds)
 
 
 def parsed(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("--seconds", type=int, default=1800, help="for all targets together [1800]")
+    parser.add_argument("--seconds", type=int, default=1800, help="at most, for all targets together [1800]")
+    parser.add_argument("--runs", type=int, default=0, help="inputs, for all together [as time allows]")
+    parser.add_argument("--seed", type=int, default=0, help="what chance begins with [another one each time]")
     parser.add_argument("--target", action="append", choices=list(TARGETS), help="only this one; repeatable")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
     parser.add_argument("--jobs", type=int, default=1, help="how many targets at once [1]")
     parser.add_argument("--seeds", type=int, default=400, help="how many fixtures to begin with [400]")
-    return parser.parse_args(arguments)
+    asked = parser.parse_args(arguments)
+    asked.seed = asked.seed or SystemRandom().randrange(1, 2**31)
+    asked.target = asked.target or list(TARGETS)
+    return asked
 
 
-def fuzzed(name: str, folder: Path, seconds: int, seeds: int) -> Done:
-    """One target for so long. What earlier runs found and left in the folder is not counted again."""
-    before = set(_left(folder))
+def shares(asked: argparse.Namespace) -> Iterator[Asked]:
+    """What each target is asked: time by weight, and as many of the inputs as take it that time."""
+    targets = [TARGETS[name] for name in asked.target]
+    weights = sum(target.weight for target in targets)
+    inputs = sum(target.weight * target.pace for target in targets)
+    for name, target in zip(asked.target, targets, strict=True):
+        seconds = max(asked.seconds * asked.jobs * target.weight // weights, 1)
+        runs = max(asked.runs * target.weight * target.pace // inputs, 1) if asked.runs else 0
+        folder = asked.folder.absolute() / ("again" if runs else "long") / name
+        yield Asked(name, folder, seconds, asked.seeds, asked.seed, runs)
+
+
+def fuzzed(asked: Asked) -> Done:
+    """One target. What a longer run finds and keeps is not counted again by the next one."""
     begun = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "log").open("wb") as log:
-        command = [sys.executable, "-m", "tests.fuzz.session", name, str(folder), str(seconds), str(seeds)]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    if asked.runs:  # the same inputs again, and so from the same beginning
+        shutil.rmtree(asked.folder, ignore_errors=True)
+    before = set(_left(asked.folder))
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    with asked.log.open("wb") as log:
+        command = [sys.executable, "-m", "tests.fuzz.session", *map(str, asked)]
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **ENVIRONMENT}
+        )
         fault = ""
         try:
-            code = process.wait(seconds + STARTING)
-            fault = "" if code == 0 else f"ended with {code}; see {folder / 'log'}"
+            code = process.wait(asked.seconds + STARTING)
+            fault = "" if code == 0 else f"ended with {code}; see {asked.log}"
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-            fault = f"did not end; see {folder / 'log'}"
-    said = (folder / "log").read_text(errors="replace")
+            fault = f"did not end; see {asked.log}"
+    said = asked.log.read_text(errors="replace")
     inputs = _number(r"stat::number_of_executed_units: +(\d+)", said) or _number(r"#(\d+)\t", said)
-    found = tuple(sorted(set(_left(folder)) - before))
+    found = tuple(sorted(set(_left(asked.folder)) - before))
     took = time.monotonic() - begun
-    return Done(name, inputs, took, _number(r"(?:cov|ft): (\d+)", said), found, fault if not found else "")
+    reached = _number(r"(?:cov|ft): (\d+)", said)
+    return Done(asked, inputs, took, reached, found, fault if not found else "")
 
 
 def _left(folder: Path) -> list[Path]:
@@ -105,8 +131,11 @@ def _number(pattern: str, text: str) -> int:
     return int(found[-1]) if found else 0
 
 
-def _told(one: Done) -> str:
-    return ", ".join(str(path) for path in one.found) or one.fault or "-"
+def _row(one: Done) -> str:
+    outcome = ", ".join(path.name for path in one.found) or one.fault or "-"
+    if one.inputs < one.asked.runs:
+        outcome += f" (of {one.asked.runs:,} inputs: out of time)"
+    return f"{one.asked.name:12} {one.inputs:>10,} {one.seconds:>8.0f} {one.reached:>8,}  {outcome}"
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from tests.command import JOB, PROFILE
 from tests.fuzz.places import repository
 from tests.sound import check_refusal
 
+TODAY = 'today = "2026-01-01"\n'  # an input does the same on another day
 ASKED = ("hover", "completion", "definition", "documentSymbol", "codeAction")
 KNOWN = (*ASKED, "didOpen", "didChange", "didClose", "didSave")
 
@@ -80,7 +81,7 @@ def lsp(content: bytes) -> None:
     """An editor opens a text, changes it and asks everything about a place; nothing is an internal error."""
     head, text = content[:3].ljust(3, b"\0"), content[3:].decode(errors="replace")
     line, character = head[0], head[1]
-    with repository({"lsp/job.yaml": JOB, "lsp/profile.yaml": PROFILE}) as top:
+    with repository({"lsp/job.yaml": JOB, "lsp/profile.yaml": PROFILE, "podplan.toml": TODAY}) as top:
         uri = (top / "lsp" / ("job.yaml" if head[2] % 2 else "profile.yaml")).as_uri()
         document = {"uri": uri, "version": 1, "text": text}
         place = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
@@ -99,7 +100,7 @@ def lsp(content: bytes) -> None:
 
 def frames(content: bytes) -> None:
     """Bytes of a stream: each is part of a message or refused, and the server stays."""
-    with repository({"lsp/job.yaml": JOB}):
+    with repository({"lsp/job.yaml": JOB, "podplan.toml": TODAY}):
         _talk([{"id": 0, "method": "initialize", "params": {}}, *messages(io.BytesIO(content))])
 
 

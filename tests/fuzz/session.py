@@ -1,8 +1,8 @@
 """One target under atheris, in a process of its own.
 
-python -m tests.fuzz.session TARGET FOLDER SECONDS SEEDS: so many seeds to begin with. What fails is kept in
-FOLDER/found, once for each place in the code, and the run goes on; only a hang, a lack of memory or a crash
-of the interpreter ends it.
+python -m tests.fuzz.session TARGET FOLDER SECONDS SEEDS SEED RUNS, as ``Asked`` has them. What fails is
+kept in FOLDER/found, once for each place in the code, and the run goes on; only a hang, a lack of memory or
+a crash of the interpreter ends it.
 """
 
 from __future__ import annotations
@@ -13,24 +13,43 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from tests.fuzz.mutating import mutated
 from tests.fuzz.targets import TARGETS, Target
 
 MAX_BYTES = 8192
 MEMORY = 2048  # MiB
+FOUND = "FOUND"  # begins the line of the log that names an input
 
 
-def main(name: str, folder: Path, seconds: int, seeds: int) -> None:
+class Asked(NamedTuple):
+    """What a session is to do: at most so many seconds and runs (0: as time allows), from so many seeds on.
+
+    ``seed`` is what chance begins with. With the same one, the same commit, Python and atheris try the same
+    inputs, if the folder is empty; fewer runs or seconds try the first of them.
+    """
+
+    name: str
+    folder: Path
+    seconds: int
+    seeds: int
+    seed: int
+    runs: int
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
+
+def main(asked: Asked) -> None:
     import atheris
 
-    target = TARGETS[name]
-    corpus, found = folder / "corpus", folder / "found"
-    for one in (corpus, found):
+    target = TARGETS[asked.name]
+    begin, corpus, found = (asked.folder / name for name in ("seeds", "corpus", "found"))
+    for one in (begin, corpus, found):
         one.mkdir(parents=True, exist_ok=True)
-    start = picked(target, seeds)
-    for seed in start:
-        (corpus / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
+    start = picked(target, asked.seeds)
     keep = Keeping(found)
     # Modules that a target imports when it is called are instrumented too, as long as this is open.
     with atheris.instrument_imports(include=["podplan"]):
@@ -40,14 +59,18 @@ def main(name: str, folder: Path, seconds: int, seeds: int) -> None:
     words = [word.encode() for word in target.words]
     lines = [line for seed in start for line in seed.split(b"\n")] if target.lines else []
     flags = [
-        f"-max_total_time={seconds}",
+        f"-max_total_time={asked.seconds}",
+        f"-runs={asked.runs or -1}",
+        f"-seed={asked.seed}",
+        f"-seed_inputs=@{listed(start, begin)}",
+        "-reload=0",  # which would look at the folder again as time goes by
+        f"-entropic={0 if asked.runs else 1}",  # which chooses better, and a little otherwise in each process
         f"-timeout={target.seconds}",
         f"-rss_limit_mb={MEMORY}",
         f"-max_len={MAX_BYTES}",
         f"-artifact_prefix={found}/",
         "-print_final_stats=1",
         "-verbosity=1",
-        "-seed=1",
     ]
 
     def change(data: bytes, max_size: int, seed: int) -> bytes:
@@ -63,6 +86,16 @@ def picked(target: Target, most: int) -> list[bytes]:
     """At most so many of the seeds, spread over all of them by a fixed choice."""
     seeds = sorted(set(target.seeds()), key=lambda seed: (len(seed), seed))
     return seeds if len(seeds) <= most else Random(1).sample(seeds, most)
+
+
+def listed(seeds: list[bytes], folder: Path) -> Path:
+    """A file that names a file of each seed, in order: that of a folder is another on each machine."""
+    files = [folder / f"{number:04}" for number in range(len(seeds))]
+    for file, seed in zip(files, seeds, strict=True):
+        file.write_bytes(seed)
+    names = folder / "names"
+    names.write_text(",".join(map(str, files)))
+    return names
 
 
 class Keeping:
@@ -83,7 +116,7 @@ class Keeping:
             file = self._folder / f"crash-{hashlib.sha1(data).hexdigest()[:12]}"
             file.write_bytes(data)
             told = "".join(traceback.format_exception(error)[-12:])
-            print(f"FOUND {file}\n{told}", file=sys.stderr, flush=True)
+            print(f"{FOUND} {file}\n{told}", file=sys.stderr, flush=True)
 
 
 def failure(error: Exception) -> str:
@@ -98,4 +131,5 @@ def failure(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]).absolute(), int(sys.argv[3]), int(sys.argv[4]))
+    _, name, folder, *numbers = sys.argv
+    main(Asked(name, Path(folder), *map(int, numbers)))

@@ -21,7 +21,8 @@ class Target(NamedTuple):
 
     ``seeds`` are texts to begin with and ``words`` what to put into them; with ``lines``, lines of different
     seeds are mixed. One input may take ``seconds``, under instrumentation. ``weight`` is its share of the
-    time: more where more can go wrong, and where an input takes longer.
+    time: more where more can go wrong, and where an input takes longer. ``pace`` is how many inputs it takes
+    in a second, about: where inputs are counted and not time, that gives it as many as take its share.
     """
 
     module: str
@@ -31,6 +32,7 @@ class Target(NamedTuple):
     lines: bool = False
     seconds: int = 10
     weight: int = 2
+    pace: int = 100
 
     @property
     def run(self) -> Callable[[bytes], None]:
@@ -106,7 +108,7 @@ CEL = (
 TARGETS = {
     "read": Target(
         "documents", "read_again", both(files("yaml/*.yaml", "findings/*/*.yaml"), CRS), YAML, True,
-        weight=4
+        weight=4, pace=1_200
     ),
     "comments": Target(
         "documents",
@@ -114,11 +116,16 @@ TARGETS = {
         both(FINDINGS, texts("# podplan: ignore[A] until=2026-01-01 -- why\na: 1\n")),
         ("# podplan: ignore[", "] ", "until=2026-02-30", "-- ", "ignore-file[", "IMG001", ",", "\n", "a: 1"),
         True,
+        pace=1_300,
     ),
-    "fmt": Target("documents", "fmt", PROFILES, (*YAML, *OURS), True, 20, weight=4),
-    "import": Target("documents", "import_", CRS, (*YAML, *OURS), True, 30, weight=4),
-    "migrate": Target("documents", "migrate", both(CRS, PROFILES), (*YAML, *OURS), True, 20, weight=4),
-    "fixes": Target("documents", "edits", chosen(b"\x00\x01\x02\x03", both(CRS, PROFILES)), YAML, True),
+    "fmt": Target("documents", "fmt", PROFILES, (*YAML, *OURS), True, 20, weight=4, pace=1_400),
+    "import": Target("documents", "import_", CRS, (*YAML, *OURS), True, 30, weight=4, pace=700),
+    "migrate": Target(
+        "documents", "migrate", both(CRS, PROFILES), (*YAML, *OURS), True, 20, weight=4, pace=1_300
+    ),
+    "fixes": Target(
+        "documents", "edits", chosen(b"\x00\x01\x02\x03", both(CRS, PROFILES)), YAML, True, pace=2_400
+    ),
     "headers": Target(
         "documents",
         "headers",
@@ -129,18 +136,21 @@ TARGETS = {
             "jobs.yaml -e all -e",
         ),
         ("-e ", "--set ", "params.epochs=", "'", '"', "\\", "../", "jobs.yaml", "=", "dev", "\x00"),
+        pace=2_400,
     ),
     "shell": Target(
-        "lines", "shell", both(texts("a b | c && d", "for i in 1 2; do a $i; done", "cat <<E\nx\nE\n")), SHELL
+        "lines", "shell", texts("a b | c && d", "for i in 1 2; do a $i; done", "cat <<E\nx\nE\n"), SHELL,
+        pace=1_900
     ),
     "words": Target(
-        "lines", "words_of_bash", texts("a 'b' \"$A\" {1..3} ~/x", "--x=${A:-b c} $'\\n'"), SHELL
+        "lines", "words_of_bash", texts("a 'b' \"$A\" {1..3} ~/x", "--x=${A:-b c} $'\\n'"), SHELL, pace=600
     ),
     "options": Target(
         "lines",
         "options",
         arguments,
         (*SHELL, "--nproc_per_node", "--nnodes=1:2", "--include", "a@b:0,1", "-H", "--hostfile", "-np", "-x"),
+        pace=3_000,
     ),
     "expressions": Target(
         "lines",
@@ -156,19 +166,21 @@ TARGETS = {
         ),
         ("params.", "matrix.", "environment", "metadata.name", " | ", "default(", "round", "join(", "**", "~",
          "'", "${{", "}}", "[", "]", ".__class__", "_", "if ", " else ", "not ", "*", "//", "%", "9" * 20),
+        pace=8_000,
     ),
     "quantities": Target(
         "lines",
         "quantity",
         texts("500m", "16Gi", "1e3", "-1.5", "0.1", "100n", "1E18", ".5", "+1", "12e-9", "16GB"),
         ("Ki", "Mi", "Gi", "e", "E", "m", "n", "u", ".", "-", "+", "0" * 30, "9" * 30, "1e999999999"),
-        weight=1
+        weight=1, pace=100_000
     ),
     "paths": Target(
         "lines",
         "path",
         texts("spec.containers[worker].env[RANK].value", "/spec/a~1b/0", '["a.key"].b', "[0][1]"),
-        ("spec", ".", "[", "]", '"', "/", "~0", "~1", "worker", "0", "²", "99999999999"), weight=1
+        ("spec", ".", "[", "]", '"', "/", "~0", "~1", "worker", "0", "²", "99999999999"),
+        weight=1, pace=25_000
     ),
     "settings": Target(
         "dialogues",
@@ -176,7 +188,7 @@ TARGETS = {
         both(files("**/*.toml"), texts('[lowering]\nservice-name = "{base}"\n')),
         ("[lowering]", "[[paths]]", "match = ", "preset = ", "select = ", "severity", "extend = ", "today = ",
          '"', "'''", "{", "}", "[", "]", "=", ".", "\n", "2026-02-30", "1e5", "true", "GenericJob"),
-        True, weight=4
+        True, weight=4, pace=600
     ),
     "baseline": Target(
         "dialogues",
@@ -184,12 +196,12 @@ TARGETS = {
         texts('{"format": 1, "findings": [{"rule": "IMG001", "object": null, "level": "cr", "path": "",'
               ' "value": "", "file": "a", "message": "b"}]}'),
         ("rule", "object", "level", "path", "value", "file", "message", "times", "null", "{", "[", "-1"),
-        weight=1
+        weight=1, pace=30_000
     ),
-    "cel": Target("dialogues", "cel", expressions, CEL, False, 30),
+    "cel": Target("dialogues", "cel", expressions, CEL, False, 30, pace=2_000),
     "lsp": Target(
         "dialogues", "lsp", chosen(b"\x01\x05\x09", files("lsp/project/**/*.yaml")), (*YAML, *OURS), True, 30,
-        weight=6
+        weight=6, pace=200
     ),
     "lsp-frames": Target(
         "dialogues",
@@ -198,16 +210,17 @@ TARGETS = {
         ("Content-Length: ", "\r\n", "\r\n\r\n", "{", "}", '"method"', '"params"', '"id"', "textDocument/",
          "hover", "didOpen", "didChange", "didClose", "shutdown", "exit", '"uri"', "file:///", '"position"',
          '"text"', '"range"', '"line"', "null", "-1", "1e400", "$/cancelRequest", "workspace/"),
+        pace=1_700,
     ),
     "dump": Target(
-        "whole", "dump", files("compare/*/dump.yaml", "status/*/*.yaml"), (*YAML, *OURS), True, 20
+        "whole", "dump", files("compare/*/dump.yaml", "status/*/*.yaml"), (*YAML, *OURS), True, 20, pace=4_500
     ),
     "check": Target(
         "whole", "check", both(FINDINGS, CRS, PROFILES, files("kubernetes/*.yaml")), (*YAML, *OURS), True, 30,
-        weight=8
+        weight=8, pace=100
     ),
-    "lower": Target("whole", "lower", both(CRS, PROFILES), (*YAML, *OURS), True, 30, weight=8),
+    "lower": Target("whole", "lower", both(CRS, PROFILES), (*YAML, *OURS), True, 30, weight=8, pace=800),
     "repair": Target(
-        "whole", "repair", both(files("fixes/*.yaml"), FINDINGS), (*YAML, *OURS), True, 60, weight=12
+        "whole", "repair", both(files("fixes/*.yaml"), FINDINGS), (*YAML, *OURS), True, 60, weight=12, pace=60
     ),
 }  # fmt: skip
