@@ -162,6 +162,14 @@ def test_an_interrupt_at_the_very_beginning(many: Path) -> None:
     assert importing("podplan.limits", signal.SIGINT, many) == (128 + signal.SIGINT, "", "")
 
 
+def test_next_to_nothing_is_imported_before_that() -> None:
+    """What interrupts Python until then it answers with a traceback."""
+    script = "import sys; before = {*sys.modules}; import podplan.cli; print(*({*sys.modules} - before))"
+    command = [sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {script}"]
+    imported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert {*imported} <= {"podplan", "podplan.cli", "podplan.cli.exits", "__future__", "gc"}
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("name", ["podplan.cli.checking", "decimal"])
 def test_signals_while_the_rest_is_imported(many: Path, name: str, number: signal.Signals) -> None:

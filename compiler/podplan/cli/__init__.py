@@ -1,6 +1,7 @@
 """The command line: every way out has its exit code, and none is a traceback.
 
-Paths without an option need nothing but checking; for all else click reads the command line.
+Paths without an option need nothing but checking; for all else click reads the command line. Next to nothing
+is imported up here: an interrupt before ``main`` is called is answered by Python, with a traceback.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ import os
 import sys
 
 from podplan.cli.exits import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
-from podplan.typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # name of the command -> its module below podplan.cli
 COMMANDS = {
