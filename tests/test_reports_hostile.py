@@ -213,3 +213,22 @@ def test_wide_lines_are_measured_once_each() -> None:
         for line in lines:
             rdjson._bytes([line], 1, 4_000)
     assert rdjson._strides.cache_info().misses == len(lines)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_value_of_a_megabyte_is_not_told_whole(
+    format_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job.yaml").write_text(JOB.replace("image: a:1", f"image: {'a' * 1_000_000}"))
+    said = podplan("check", "--preset", "audit", "--format", format_, "job.yaml")
+    assert said.code == 1
+    assert len(said.out) < 100_000
+
+
+@pytest.mark.parametrize("format_", sorted({*FORMATS} - {"json", "jsonl"}))
+def test_what_is_made_for_people_has_no_sentence_of_megabytes(format_: str) -> None:
+    long = "a" * 1_000_000
+    related = tuple(one._replace(message=long) for one in FINDINGS[0].related)
+    found = [FINDINGS[0]._replace(message=long, help=long, related=related)]
+    assert len(rendered(Result(found, RESULT.summary, RESULT.texts, found), format_)) < 100_000

@@ -8,8 +8,12 @@ from podplan.findings import Problem, Severity
 from podplan.patterns import pattern
 from podplan.provenance import Doc
 from podplan.rules import Rule
-from podplan.typing import Any, NamedTuple
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
+if TYPE_CHECKING:
+    import re
+
+MAX_VALUE = 500  # characters
 PLACEHOLDER = pattern(r"\{([a-zA-Z_][a-zA-Z0-9_]*)\}")
 
 
@@ -79,5 +83,16 @@ def policy(data: Mapping[str, Any], file: str) -> Policy:
 
 
 def filled(template: str, values: Mapping[str, Any]) -> str:
-    """``template`` with each ``{name}`` that ``values`` has replaced; nothing else is special in it."""
-    return PLACEHOLDER.sub(lambda match: str(values[match[1]]) if match[1] in values else match[0], template)
+    """``template`` with each ``{name}`` that ``values`` has replaced; nothing else is special in it.
+
+    A value is cut that nobody would read to its end; a ``message`` is one of CEL, which is cut already.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in values:
+            return match[0]
+        text = str(values[name])
+        return text if len(text) <= MAX_VALUE or name == "message" else f"{text[:MAX_VALUE]}…"
+
+    return PLACEHOLDER.sub(value, template)

@@ -8,6 +8,7 @@ from podplan.findings import Finding, Location, Severity
 from podplan.lsp.documents import Documents
 from podplan.lsp.positions import Encoding, lines, span
 from podplan.lsp.workspace import Report
+from podplan.report.visible import cut
 from podplan.typing import Any
 
 SEVERITIES = {Severity.ERROR: 1, Severity.WARNING: 2, Severity.INFO: 3}
@@ -67,7 +68,7 @@ def diagnostic(found: Finding, places: Places) -> dict[str, Any]:
         told["relatedInformation"] = [
             {
                 "location": {"uri": places.uri(one.location.file), "range": places.range(one.location)},
-                "message": one.message or "here",
+                "message": cut(one.message) or "here",
             }
             for one in found.related
         ]
@@ -76,13 +77,13 @@ def diagnostic(found: Finding, places: Places) -> dict[str, Any]:
 
 def message(found: Finding) -> str:
     """The sentence, in which environments and instances it holds, and what to write instead."""
-    told = [found.message]
+    told = [cut(found.message)]
     if found.instances is not None and found.instances.of > 1:
         hit, of, ids = found.instances
         named = ", ".join(id_ or "as written" for id_ in ids[:3]) + (", …" if len(ids) > 3 else "")
         told.append(f"in {hit} of {of}: {named}" if hit < of else f"in all {of} environments and instances")
     if found.help:
-        told.append(f"help: {found.help}")
+        told.append(f"help: {cut(found.help)}")
     return "\n".join(told)
 
 

@@ -6,7 +6,7 @@ from podplan.check import Result
 from podplan.findings import Finding
 from podplan.report.style import BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
-from podplan.report.visible import visible
+from podplan.report.visible import cut, visible
 
 
 def render(result: Result, style: Style = PLAIN) -> str:
@@ -18,4 +18,4 @@ def _line(found: Finding, style: Style) -> str:
     where = found.location
     place = style.paint(visible(f"{where.file}:{where.line}:{where.column}:"), BOLD)
     severity = style.paint(f"{found.severity} {found.rule}", SEVERITIES[found.severity])
-    return f"{place} {severity} {visible(found.message)}"
+    return f"{place} {severity} {visible(cut(found.message))}"

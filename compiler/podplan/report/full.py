@@ -10,7 +10,7 @@ from podplan.report.fixing import ADDED, REMOVED, preview
 from podplan.report.frame import CUT, columns, near, shown_line, underlined, window
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.summary import summary_line
-from podplan.report.visible import visible
+from podplan.report.visible import cut, visible
 from podplan.source.places import LINE_BREAK
 from podplan.typing import NamedTuple
 
@@ -37,13 +37,13 @@ def _line(found: Finding, style: Style) -> str:
     where = found.location
     place = visible(f"{where.file}:{where.line}:{where.column}")
     head = f"{found.severity}[{found.rule} {found.name}]"
-    told = style.lines(f": {place}: {visible(found.message)}", len(head), 2)
+    told = style.lines(f": {place}: {visible(cut(found.message))}", len(head), 2)
     return "\n".join([style.paint(head, SEVERITIES[found.severity]) + told[0], *told[1:]])
 
 
 def _head(found: Finding, style: Style) -> list[str]:
     head = f"{found.severity}[{found.rule} {found.name}]"
-    first, *more = style.lines(f": {visible(found.message)}", len(head), 2)
+    first, *more = style.lines(f": {visible(cut(found.message))}", len(head), 2)
     painted = style.paint(head, SEVERITIES[found.severity]) + style.paint(first, BOLD)
     return [painted, *(style.paint(line, BOLD) for line in more)]
 
@@ -58,7 +58,7 @@ class Mark(NamedTuple):
 
 def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) -> str:
     marks = [Mark(found.location, "", main=True)]
-    marks += [Mark(related.location, visible(related.message), main=False) for related in found.related]
+    marks += [Mark(related.location, visible(cut(related.message)), main=False) for related in found.related]
     gutter = max(len(str(mark.where.line)) for mark in marks)
     lines = _head(found, style)
     for number, file in enumerate(dict.fromkeys(mark.where.file for mark in marks)):
@@ -68,7 +68,7 @@ def _finding(found: Finding, lines_of: Mapping[str, list[str]], style: Style) ->
         lines.append(f"{' ' * gutter}{arrow} {visible(f'{file}:{first.line}:{first.column}')}")
         lines += _frame(of_file, lines_of.get(file, []), gutter, style, SEVERITIES[found.severity])
     for note in _notes(found):
-        first_line, *more = style.lines(visible(note), gutter + 3, gutter + 5)
+        first_line, *more = style.lines(visible(cut(note)), gutter + 3, gutter + 5)
         lines += [f"{' ' * gutter} {style.paint('=', BLUE)} {first_line}", *more]
     if found.fix is not None:
         lines += _preview(found.fix, lines_of, gutter, style)

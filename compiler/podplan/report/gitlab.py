@@ -7,6 +7,7 @@ from podplan.findings import Severity
 from podplan.reading.files import from_root
 from podplan.report.fingerprint import fingerprints
 from podplan.report.json import json_text
+from podplan.report.visible import cut
 
 SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 
@@ -15,7 +16,7 @@ def render(result: Result) -> str:
     """A JSON list with an entry for each finding."""
     entries = [
         {
-            "description": found.message,
+            "description": cut(found.message),
             "check_name": found.rule,
             "fingerprint": fingerprint,
             "severity": SEVERITIES[found.severity],

@@ -10,6 +10,7 @@ from podplan.check import Result
 from podplan.findings import Finding, Severity
 from podplan.reading.files import from_root
 from podplan.report.summary import summary_line
+from podplan.report.visible import cut
 
 # What XML 1.0 does not allow at all, not even as a reference (https://www.w3.org/TR/xml/#charsets).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -47,9 +48,10 @@ def _case(file: str, found: Finding) -> str:
         f"    <testcase classname={_attribute(file)} name={_attribute(name)} "
         f"file={_attribute(file)} line={_attribute(str(where.line))}>\n"
     )
-    text = _text("\n".join([f"{file}:{where.line}:{where.column}: {found.message}", *_help(found)]))
+    message = cut(found.message)
+    text = _text("\n".join([f"{file}:{where.line}:{where.column}: {message}", *_help(found)]))
     if found.severity > Severity.INFO:
-        told = f"type={_attribute(str(found.severity))} message={_attribute(found.message)}"
+        told = f"type={_attribute(str(found.severity))} message={_attribute(message)}"
         body = f"      <failure {told}>{text}</failure>\n"
     else:
         body = f"      <system-out>{text}</system-out>\n"
@@ -57,7 +59,7 @@ def _case(file: str, found: Finding) -> str:
 
 
 def _help(found: Finding) -> list[str]:
-    return [f"help: {found.help}"] if found.help else []
+    return [f"help: {cut(found.help)}"] if found.help else []
 
 
 def _attribute(text: str) -> str:

@@ -10,6 +10,7 @@ from podplan.check import Result
 from podplan.findings import Edit, Finding, Location
 from podplan.reading.files import from_root
 from podplan.report.json import json_text
+from podplan.report.visible import cut
 from podplan.source.places import LINE_BREAK
 from podplan.typing import Any
 
@@ -28,7 +29,7 @@ def render(result: Result) -> str:
 
 def _diagnostic(found: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any]:
     diagnostic: dict[str, Any] = {
-        "message": "\n".join([found.message, *([f"help: {found.help}"] if found.help else [])]),
+        "message": "\n".join([cut(found.message), *([f"help: {cut(found.help)}"] if found.help else [])]),
         "location": _location(found.location, lines),
         "severity": str(found.severity).upper(),
         "code": {"value": found.rule},
@@ -41,7 +42,7 @@ def _diagnostic(found: Finding, lines: Mapping[str, list[str]]) -> dict[str, Any
         ]
     if found.related:
         diagnostic["relatedLocations"] = [
-            {"message": related.message, "location": _location(related.location, lines)}
+            {"message": cut(related.message), "location": _location(related.location, lines)}
             for related in found.related
         ]
     return diagnostic

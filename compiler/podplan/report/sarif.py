@@ -13,6 +13,7 @@ from podplan.reading.files import from_root
 from podplan.report.fingerprint import fingerprints
 from podplan.report.json import json_text
 from podplan.report.rule_page import builtin_page, page
+from podplan.report.visible import cut
 from podplan.rules import RULES
 from podplan.typing import Any
 
@@ -85,7 +86,7 @@ def _result(found: Finding, index: int, mark: str) -> dict[str, Any]:
     }
     if found.related:
         result["relatedLocations"] = [
-            {"id": number, **_physical(related.location), "message": {"text": related.message}}
+            {"id": number, **_physical(related.location), "message": {"text": cut(related.message)}}
             for number, related in enumerate(found.related, 1)
         ]
     if found.fix is not None and found.fix.edits:
@@ -110,11 +111,11 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _message(found: Finding) -> str:
-    parts = [found.message]
+    parts = [cut(found.message)]
     if found.instances is not None:
         parts.append(f"in {found.instances.hit} of {found.instances.of} instances")
     if found.help:
-        parts.append(f"help: {found.help}")
+        parts.append(f"help: {cut(found.help)}")
     # Brackets would be the text of a link, braces a placeholder (§3.11.5, §3.11.6 of the format).
     return "; ".join(parts).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
 
@@ -152,5 +153,7 @@ def _logical(found: Finding) -> dict[str, Any]:
     if not named:
         return {}
     return {
-        "logicalLocations": [{"fullyQualifiedName": name, "kind": "object"} for name in dict.fromkeys(named)]
+        "logicalLocations": [
+            {"fullyQualifiedName": cut(name), "kind": "object"} for name in dict.fromkeys(named)
+        ]
     }

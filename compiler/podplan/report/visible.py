@@ -10,6 +10,14 @@ _UNSEEN = pattern(
 )
 
 
+MAX_SHOWN = 6_000  # characters: what CEL may say, and no name or value of megabytes
+
+
+def cut(text: str) -> str:
+    """``text``, without its end where it is so long that nobody would read it."""
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
 def visible(text: str) -> str:
     """``text`` in one line, with ``\\x1b`` and the like written out."""
     if text.isprintable():
