@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from contextlib import chdir
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS
+from podplan import rendering
+from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, BoundExceeded
 from tests.command import INVENTORY, JOB, PROFILE, podplan
 from tests.golden import podplan as here
 
@@ -72,6 +74,7 @@ CASES = {
     "suppressions": Case(1, {"job.yaml": "# podplan: ignore[NET001] a\n# podplan: ignore[NET002] b\n" + JOB}),
     "objects": Case(1, {"a.yaml": JOB, "b.yaml": JOB}),
     "replicas": Case(2, {"job.yaml": JOB}, ("lower", "job.yaml")),
+    "written-text": Case(100, {"job.yaml": JOB}, ("lower", "job.yaml")),
     "bases": Case(2, BASES),
     "base-nodes": Case(
         1, {name: base(name[0], "replicas: 1") for name in BASES} | profile("  extends: [a.yaml, b.yaml]\n")
@@ -116,6 +119,15 @@ def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp
     assert name in said
     assert "PODPLAN_LIMITS" in said
     assert "; " in said
+
+
+def test_what_is_printed_is_given_up_as_soon_as_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job with 200 KB in an argument was made 100,000 times before anything was printed."""
+    monkeypatch.setattr(rendering, "MAX_WRITTEN_TEXT", 1_000)
+    texts = repeat("a: 1\n", 10_000)
+    with pytest.raises(BoundExceeded, match="more than 1,000 characters"):
+        rendering.stream(texts)
+    assert next(texts)
 
 
 def test_expressions_that_make_nothing_count_too(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ LIMITS = {
     "revision-files": 50_000,  # read of a revision that is compared with
     "revision-bytes": 512 * 1024 * 1024,  # in all of them
     "replicas": 100_000,  # of one run, written out
+    "written-text": 512 * 1024 * 1024,  # characters of YAML that one command prints
     "bases": 256,  # of one profile, with those of its bases
     "base-nodes": 500_000,  # values of the bases of one profile, counted anew at each base laid over others
     "extends-depth": 32,  # files that extend one another
@@ -71,6 +72,7 @@ MAX_SECONDS = min(LIMITS["seconds"], 10**9)  # no timer takes much more
 MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
+MAX_WRITTEN_TEXT = LIMITS["written-text"]
 MAX_BASES = LIMITS["bases"]
 MAX_BASE_NODES = LIMITS["base-nodes"]
 MAX_EXTENDS_DEPTH = LIMITS["extends-depth"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from podplan.emit import emit_document
 from podplan.groups import Group, demand_few, expand, folded
+from podplan.limits import MAX_WRITTEN_TEXT, BoundExceeded, beyond
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader, Unread
 from podplan.reading.documents import identity, items
@@ -79,5 +80,15 @@ def _size(group: Group) -> str:
 
 
 def stream(documents: Iterable[str]) -> str:
-    """Documents as one YAML stream."""
-    return "".join(f"---\n{document}" for document in documents)
+    """Documents as one YAML stream. Raises BoundExceeded for one that would fill the memory."""
+    return "".join(_bounded(f"---\n{document}" for document in documents))
+
+
+def _bounded(texts: Iterable[str]) -> Iterator[str]:
+    length = 0
+    for text in texts:
+        length += len(text)
+        if length > MAX_WRITTEN_TEXT:
+            message = f"this is more than {MAX_WRITTEN_TEXT:,} characters of YAML"
+            raise BoundExceeded(beyond("written-text", f"{message}; ask for fewer jobs at once, or --fold"))
+        yield text
