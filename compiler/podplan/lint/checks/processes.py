@@ -37,8 +37,17 @@ class Count(NamedTuple):
     visible: bool = False
 
 
+# The field in each section of a CR that says how many processes there are.
+_FIELDS = {
+    "torchrunConfig": "procPerNode",
+    "config": "slotsPerWorker",
+    "torchConfig": "procPerWorker",
+    "worker": "procPerWorker",
+}
+
+
 def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Fewer processes than GPUs. Values: ``starts``, ``idle``, ``gpus``, ``how`` to start more."""
+    """Fewer processes than GPUs. Values: ``starts``, ``idle``, ``gpus``, ``instead``."""
     job = subject.job
     for count in (*_counts(job), *_without_launcher(job)):
         if count.visible or not 0 < count.number < count.gpus:
@@ -48,7 +57,7 @@ def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             "starts": f"{count.by} starts {counted(count.number, 'process', 'processes')}",
             "gpus": count.gpus,
             "idle": f"{idle} of its {count.gpus} GPUs {'has' if idle == 1 else 'have'}",
-            "how": _how(subject, count),
+            "instead": _instead(subject, count),
         }
         change = _all_gpus(subject, count)
         yield _hit(subject, count, values)._replace(change=change, change_in=subject.doc)
@@ -63,32 +72,37 @@ def _said_in_cr(subject: Subject, count: Count) -> Path | None:
 
 
 def _all_gpus(subject: Subject, count: Count) -> tuple[str, Path, Any] | None:
-    """As many processes as GPUs, in the type that the number has now: procPerNode is a string."""
+    """As many processes as GPUs, in the type that the number has now: procPerNode is a string.
+
+    None where no field of the CR says it yet: it may be there under another name, which is mended first.
+    """
     field = _said_in_cr(subject, count)
-    if field is None:
+    now = value_at(subject.data, field) if field is not None else None
+    if field is None or not isinstance(now, str | int):
         return None
-    now = value_at(subject.data, field)
-    if isinstance(now, dict):  # the section of a field that nobody wrote
-        field = (*field, "slotsPerWorker" if field[-1] == "config" else "procPerWorker")
     return "set", field, str(count.gpus) if isinstance(now, str) else count.gpus
 
 
-def _how(subject: Subject, count: Count) -> str:
-    """What to write so that each GPU has a process; "" where the number is that of several Pods."""
-    change = _all_gpus(subject, count)
-    torchrun = mapping(spec_of(subject.job), "torchrunConfig").get("enabled") is True
-    if change is not None:
-        _, field, number = change
-        shown = f'"{number}"' if isinstance(number, str) else number
-        return f" with {field[-1]}: {shown} (processes: {number} in a profile)"
-    if torchrun and count.by == "torchrun":
-        return f' with torchrunConfig.procPerNode: "{count.gpus}" (processes: {count.gpus} in a profile)'
+def _instead(subject: Subject, count: Count) -> str:
+    """What to do so that each GPU has a process: the field or the option to write, where there is one."""
+    gpus, from_profile = count.gpus, subject.job.profile is not None
     if count.by == "python":
-        return (
-            f' with torchrunConfig: {{enabled: true, procPerNode: "{count.gpus}"}}'
-            " (launcher: torchrun in a profile)"
-        )
-    return f" with --nproc_per_node={count.gpus}" if "torch" in count.by else ""
+        field = f'torchrunConfig: {{enabled: true, procPerNode: "{gpus}"}}'
+        return "write launcher: torchrun" if from_profile else f"write {field}"
+    _, section, *rest = _said_in_cr(subject, count) or _of_controller(subject, count) or ("", "")
+    field = _FIELDS.get(str(section), "")
+    if field and rest in ([], [field]):
+        number = f'"{gpus}"' if section == "torchrunConfig" else gpus
+        return f"write processes: {gpus}" if from_profile else f"write {section}.{field}: {number}"
+    option = _OPTION_PER_POD.get(count.by)
+    return f"write --{option}={gpus}" if option else f"tell {count.by} of more processes"
+
+
+def _of_controller(subject: Subject, count: Count) -> Path:
+    """The section of the CR by which the controller starts torchrun, if it does and has no number yet."""
+    config = mapping(spec_of(subject.job), "torchrunConfig")
+    is_it = count.by == "torchrun" and config.get("enabled") is True and "procPerNode" not in config
+    return ("spec", "torchrunConfig") if is_it else ()
 
 
 def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -213,6 +227,12 @@ def _number(launch: Launch, pods: int) -> int | None:
     return None
 
 
+# The option by which a launcher is told the processes of one Pod.
+_OPTION_PER_POD = {
+    "torchrun": "nproc_per_node",
+    "torch.distributed.launch": "nproc_per_node",
+    "deepspeed": "num_gpus",
+}
 _OPTION = {"accelerate": "num_processes", "deepspeed": "num_gpus", "mpirun": "np"}
 
 
