@@ -174,6 +174,37 @@ def test_a_job_that_moves_into_what_is_checked_is_the_same_object(git: Git, tmp_
         assert "new/own.yaml GIT003" in lines("--base", "main", path)
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("jobs/own.yaml", "replicas: 2", "replica: 2"),
+        ("jobs/own.yaml", "  image:", "  imagee:"),
+        ("jobs/own.yaml", "run: [train.py]", "run: {scripts: train.py}"),
+        ("bases/vision.yaml", "launcher: torchrun", "launcher: torch"),
+    ],
+)
+def test_what_a_faulty_profile_lacks_is_no_change(
+    git: Git, tmp_path: Path, file: str, old: str, new: str
+) -> None:
+    edit(tmp_path, file, old, new)
+    assert [line for line in lines("--base", "HEAD") if "GIT" in line] == []
+    assert podplan("render", file.replace("bases", "jobs")).code == 1
+    del git
+
+
+def test_a_cr_that_is_refused_changes_nothing_and_one_with_a_field_too_many_does(
+    git: Git, tmp_path: Path
+) -> None:
+    rendered = podplan("render", "jobs/own.yaml").out.splitlines(keepends=True)
+    by_hand = "".join(line for line in rendered if not line.startswith("#"))
+    (tmp_path / "jobs/own.yaml").write_text(by_hand)
+    commit(git, "by hand")
+    edit(tmp_path, "jobs/own.yaml", "replicas: 2", "replicaCount: 2")
+    assert "jobs/own.yaml GIT003" in lines("--base", "HEAD"), "the field is dropped, and so it is one replica"
+    edit(tmp_path, "jobs/own.yaml", " image:", " imagee:")
+    assert [line for line in lines("--base", "HEAD") if "GIT" in line] == []
+
+
 def test_a_value_that_may_be_secret_is_not_shown(git: Git, tmp_path: Path) -> None:
     edit(tmp_path, "jobs/own.yaml", "  replicas: 2\n", "  replicas: 2\n  env: {API_TOKEN: hunter2}\n")
     commit(git, "second")

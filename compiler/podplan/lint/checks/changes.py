@@ -10,6 +10,8 @@ from podplan.kubernetes import quantities
 from podplan.lint.checks._jobs import called, counted, written
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
+from podplan.pruning import UNKNOWN
+from podplan.schema import check_against, check_cr
 from podplan.typing import Any
 
 MAY_BE_SECRET = frozenset({"env", "args", "command"})
@@ -46,12 +48,24 @@ def _effects(subject: Subject) -> list[Effect]:
     if before is None:
         return []
     change = what_happens(before.data, subject.data)
-    return [
+    effects = [
         effect
         for effect in change.effects
         if effect.how == "re-run"
         and not _is_same_amount(value_at(before.data, effect.path), value_at(subject.data, effect.path))
     ]
+    return effects if effects and _can_be_applied(subject) else []
+
+
+def _can_be_applied(subject: Subject) -> bool:
+    """Whether the CR gets to the cluster: a profile of a wrong form renders none, and a wrong CR is refused.
+
+    Fields that nobody knows are dropped on the way, and what is left is applied.
+    """
+    profile = subject.job.profile
+    if profile is not None and check_against("JobProfile", profile.data):
+        return False
+    return all(one.rule in UNKNOWN for one in check_cr(subject.data, subject.job.version).problems)
 
 
 def _is_documented(effect: Effect) -> bool:
