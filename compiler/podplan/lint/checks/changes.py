@@ -10,7 +10,7 @@ from podplan.kubernetes import quantities
 from podplan.lint.checks._jobs import called, counted, written
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
-from podplan.pruning import UNKNOWN
+from podplan.pruning import pruned
 from podplan.schema import check_against, check_cr
 from podplan.typing import Any
 
@@ -65,7 +65,9 @@ def _can_be_applied(subject: Subject) -> bool:
     profile = subject.job.profile
     if profile is not None and check_against("JobProfile", profile.data):
         return False
-    return all(one.rule in UNKNOWN for one in check_cr(subject.data, subject.job.version).problems)
+    version = subject.job.version
+    left = pruned(subject.doc, check_cr(subject.data, version).problems)
+    return not check_cr(left.data, version).problems
 
 
 def _is_documented(effect: Effect) -> bool:
