@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -32,6 +33,7 @@ OTHERS = ("vanishes", "changes", "fifo", "folder", "link")
 CHANGED = "# changed meanwhile\n"
 FAULTS = (*SIGNALS, *ERRORS, *OTHERS)
 AGAIN = "again"  # SIGTERM, and once more at each step from there on
+UNCAUGHT = {"quit": signal.SIGQUIT, "xcpu": signal.SIGXCPU, "usr1": signal.SIGUSR1, "pipe": signal.SIGPIPE}
 WRITERS = {"podplan.cli.output", "podplan.cli.cache", "podplan.cli.heeding", "tempfile"}
 
 
@@ -112,6 +114,7 @@ def _end(folder: str, arguments: list[str], fault: str, step: int, steps: str) -
                 os.close(ours)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.chdir(folder)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             _run(arguments, fault, step, steps, pipes[2][1])
         finally:
             os._exit(99)
@@ -225,8 +228,8 @@ def _is_below(path: object, folder: str) -> bool:
 
 
 def _happens(fault: str, path: str) -> None:
-    if fault in SIGNALS or fault == AGAIN:
-        os.kill(os.getpid(), SIGNALS.get(fault, signal.SIGTERM))
+    if number := ({AGAIN: signal.SIGTERM} | SIGNALS | UNCAUGHT).get(fault):
+        os.kill(os.getpid(), number)
         return
     if fault in ERRORS:
         raise OSError(ERRORS[fault], os.strerror(ERRORS[fault]), path)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faulty import AGAIN, SIGNALS, End, Faulty, faulty
+from tests.faulty import AGAIN, SIGNALS, UNCAUGHT, End, Faulty, faulty
 from tests.test_faults import COMMANDS, check_whole, made, tree, with_cache
 
 HEEDED = ("term", "hup", "int")
@@ -99,3 +99,17 @@ def test_a_signal_that_comes_again_while_a_run_ends(runs: Faulty, tmp_path: Path
         folder = made(tmp_path / str(step))
         check_end(runs.run(folder, arguments, AGAIN, step), "term", clean)
         check_whole(tree(folder), before, after, "term")
+
+
+@pytest.mark.parametrize("name", UNCAUGHT)
+def test_signals_that_nobody_catches(runs: Faulty, name: str, tmp_path: Path) -> None:
+    """They are as SIGKILL, for when nothing else helps; a write to no reader is an error, and not SIGPIPE."""
+    arguments = COMMANDS["fix"].split()
+    before = tree(made(tmp_path / "clean"))
+    clean = runs.run(tmp_path / "clean", arguments)
+    after = tree(tmp_path / "clean")
+    for step in range(clean.steps - 8, clean.steps):
+        folder = made(tmp_path / str(step))
+        end = runs.run(folder, arguments, name, step)
+        check_whole(tree(folder), before, after, "kill")
+        assert end == clean if name == "pipe" else end.code == -UNCAUGHT[name]
