@@ -46,6 +46,8 @@ def diagnostics(report: Report, documents: Documents, encoding: Encoding) -> dic
     told: dict[str, list[dict[str, Any]]] = {one.uri: [] for one in documents.open.values()}
     for file, reason in report.failures.items():
         told.setdefault(places.uri(file), []).append(_failure(reason))
+    for file, reason in report.left_out.items():
+        told[places.uri(file)] = [_left_out(reason)]
     for file, findings in report.findings.items():
         told.setdefault(places.uri(file), []).extend(
             diagnostic(found, places) for found in _most_severe(findings)
@@ -94,11 +96,20 @@ def _most_severe(findings: list[Finding]) -> list[Finding]:
 
 
 def _failure(reason: str) -> dict[str, Any]:
-    """What keeps a file from being checked, at its top."""
+    """What keeps a file from being checked."""
+    return _at_the_top(SEVERITIES[Severity.ERROR], f"this file is not checked: {reason}")
+
+
+def _left_out(reason: str) -> dict[str, Any]:
+    """Why a file is not checked here, where ``podplan check`` would."""
+    return _at_the_top(SEVERITIES[Severity.INFO], f"this file is not checked as you type: {reason}")
+
+
+def _at_the_top(severity: int, message: str) -> dict[str, Any]:
     start = {"line": 0, "character": 0}
     return {
         "range": {"start": start, "end": {"line": 0, "character": 1}},
-        "severity": 1,
+        "severity": severity,
         "source": "podplan",
-        "message": f"this file is not checked: {reason}",
+        "message": message,
     }

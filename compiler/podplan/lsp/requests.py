@@ -8,6 +8,7 @@ from podplan.lsp import definition as defining
 from podplan.lsp import hover as hovering
 from podplan.lsp import params as given
 from podplan.lsp.diagnostics import Places
+from podplan.lsp.documents import too_long
 from podplan.lsp.spot import spot
 from podplan.lsp.symbols import symbols as outlined
 from podplan.typing import TYPE_CHECKING, Any
@@ -49,7 +50,9 @@ def definition(server: Server, params: Message) -> Message | None:
 
 def symbols(server: Server, params: Message) -> list[Message] | None:
     document = server.workspace.documents.get(given.text(given.mapping(params, "textDocument"), "uri"))
-    return outlined(document, server.encoding) if document is not None else None
+    if document is None or too_long(document):
+        return None
+    return outlined(document, server.encoding)
 
 
 def code_actions(server: Server, params: Message) -> list[Message] | None:

@@ -6,7 +6,6 @@ request, or a line in the log of the editor; nothing of it ends the server.
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from podplan.limits import BoundExceeded
 from podplan.lsp import positions
 from podplan.lsp.diagnostics import diagnostics
 from podplan.lsp.framing import Malformed, framed, messages
+from podplan.lsp.inbox import Inbox
 from podplan.lsp.params import (
     CANCELLED,
     FAILED,
@@ -35,6 +35,7 @@ from podplan.requests import RequestError
 from podplan.typing import Any, BinaryIO
 
 DEBOUNCE = 0.2  # seconds without a key
+LONGEST_PAUSE = 2.0
 FULL_TEXT = 1
 _LOG_ERROR, _LOG_WARNING = 1, 2
 
@@ -46,7 +47,7 @@ def serve(stdin: BinaryIO, stdout: BinaryIO, asked: Callable[[str], Asked]) -> i
 
     ``asked`` gives the settings for the path of a file, or raises RequestError.
     """
-    waiting: queue.SimpleQueue[Message | Malformed | None] = queue.SimpleQueue()
+    waiting = Inbox()
     server = Server(stdout, asked)
 
     def read() -> None:
@@ -65,7 +66,7 @@ def serve(stdin: BinaryIO, stdout: BinaryIO, asked: Callable[[str], Asked]) -> i
         while server.code is None:
             try:
                 message = waiting.get(timeout=server.patience())
-            except queue.Empty:
+            except TimeoutError:
                 server.check()
                 continue
             if message is None:
@@ -84,10 +85,11 @@ class Server:
         self.workspace = Workspace(asked)
         self.encoding = positions.DEFAULT
         self.capabilities: Message = {}
-        self.report = Report({}, {}, {})
+        self.report = Report({}, {}, {}, {})
         self._stdout = stdout
         self._published: set[str] = set()
         self._due: float | None = None
+        self._took = 0.0  # seconds, the last check
         self._stage = "new"
         self._cancelled: set[Any] = set()
 
@@ -132,14 +134,19 @@ class Server:
     def check(self) -> None:
         """Checks the open documents now, and publishes what is found."""
         self._due = None
+        before, began = self.report.left_out, time.monotonic()
         try:
             self.report = self.workspace.check()
             told = diagnostics(self.report, self.workspace.documents, self.encoding)
         except Exception as error:  # nor here: the next edit is checked again
             self.log(_LOG_ERROR, _internal(error))
             return
-        versions = {one.uri: one.version for one in self.workspace.documents.open.values()}
-        for uri in (*told, *(self._published - told.keys())):
+        finally:
+            self._took = time.monotonic() - began
+        documents = self.workspace.documents
+        versions = {one.uri: one.version for one in documents.open.values()}
+        known = {documents.uri(path) for path, _ in before.items() & self.report.left_out.items()}
+        for uri in (*(uri for uri in told if uri not in known), *(self._published - told.keys())):
             params: Message = {"uri": uri, "diagnostics": told.get(uri, [])}
             if versions.get(uri) is not None:
                 params["version"] = versions[uri]
@@ -152,8 +159,8 @@ class Server:
             self.check()
 
     def changed(self) -> None:
-        """Something changed: it is checked as soon as nothing more changes."""
-        self._due = time.monotonic() + DEBOUNCE
+        """Something changed: it is checked as soon as nothing more changes, for as long as a check takes."""
+        self._due = time.monotonic() + min(max(self._took, DEBOUNCE), LONGEST_PAUSE)
 
     # --- what goes out
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from podplan.findings import Path, value_at
 from podplan.limits import BoundExceeded
 from podplan.lsp import params as given
-from podplan.lsp.documents import Documents, Open
+from podplan.lsp.documents import Documents, Open, too_long
 from podplan.lsp.outline import Outline, outline
 from podplan.lsp.positions import Encoding, lines, ours
 from podplan.reading.documents import Item, items
@@ -64,10 +64,11 @@ class Spot(NamedTuple):
 
 
 def spot(params: Any, documents: Documents, encoding: Encoding) -> Spot | None:
-    """The place that params name; None where the document is not open. Raises ResponseError."""
+    """The place that params name; None where the document is not open, or too long. Raises
+    ResponseError."""
     document = documents.get(given.text(given.mapping(params, "textDocument"), "uri"))
     line, character = given.position(params, "position")
-    if document is None:
+    if document is None or too_long(document):
         return None
     written = lines(document.text)
     line, column = ours(written, line, character, encoding)

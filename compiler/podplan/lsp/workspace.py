@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from podplan.check import Result, check_sources
 from podplan.findings import Finding
 from podplan.limits import BoundExceeded
-from podplan.lsp.dependents import dependents
+from podplan.lsp.dependents import Extending, dependents, extending
 from podplan.lsp.documents import Documents, Open
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader, Unread, sources
 from podplan.reading.documents import Item, items
-from podplan.reading.files import NoSuchPath, OutsideRoot, root_of
+from podplan.reading.files import NoSuchPath, OutsideRoot, in_repository, root_of
 from podplan.requests import RequestError
 from podplan.source import Source
 from podplan.typing import NamedTuple
@@ -28,12 +28,13 @@ class Asked(NamedTuple):
 
 
 class Report(NamedTuple):
-    """The findings by file, the texts that their places are in, and what kept files from being checked, by
-    file."""
+    """The findings by file, the texts that their places are in, and by file what kept it from being checked;
+    ``left_out`` are the documents that are too long for it, or too many."""
 
     findings: dict[str, list[Finding]]
     texts: dict[str, str]
     failures: dict[str, str]
+    left_out: dict[str, str]
 
 
 class Workspace:
@@ -44,18 +45,25 @@ class Workspace:
         self.documents = Documents()
         self._asked = asked
         self._dependents: dict[str, tuple[str, ...]] = {}
+        self._extending_of: dict[tuple[str, tuple[str, ...]], dict[str, Extending]] = {}
+        self._fresh: set[tuple[str, tuple[str, ...]]] = set()  # of these, what nothing has changed since
         self._inventories: dict[str, str] = {}
 
     def forget(self) -> None:
         """Files have changed: what is known of those that are not open no longer counts."""
         self._dependents.clear()
+        self._fresh.clear()
         self._inventories.clear()
 
     def check(self) -> Report:
-        """All findings of the open documents, and of the profiles that extend them."""
-        report = Report({}, {}, {})
-        for root in dict.fromkeys(root_of(path) for path in self.documents.open):
-            paths = [path for path in self.documents.open if root_of(path) == root]
+        """All findings of the open documents, and of the profiles that extend them, as far as they are not
+        left out."""
+        report = Report({}, {}, {}, self.documents.left_out())
+        of_root: dict[str, list[str]] = {}
+        for path in self.documents.open:
+            if path not in report.left_out:
+                of_root.setdefault(root_of(path), []).append(path)
+        for paths in of_root.values():
             try:
                 self._check(paths, report)
             except (RequestError, NoSuchPath, OutsideRoot, BoundExceeded) as error:
@@ -132,11 +140,20 @@ class Workspace:
         found: dict[str, None] = {}
         for path in paths:
             if path not in self._dependents:
-                text = self.documents.open[path].text if path in self.documents.open else ""
-                self._dependents[path] = dependents(path, text, asked.exclude)
+                self._dependents[path] = self._dependents_of(path, asked)
             found |= dict.fromkeys(self._dependents[path])
-        called = {os.path.realpath(path): path for path in self.documents.open}
-        return tuple(called.get(os.path.realpath(path), path) for path in found)
+        return tuple(self.documents.called(path) for path in found)
+
+    def _dependents_of(self, path: str, asked: Asked) -> tuple[str, ...]:
+        """Those of one file; outside of a repository there are none."""
+        text = self.documents.open[path].text if path in self.documents.open else ""
+        if "podplan/" not in text or not in_repository(path):
+            return ()
+        of = root_of(path), asked.exclude
+        if of not in self._fresh:
+            self._extending_of[of] = extending(*of, self._extending_of.get(of, {}))
+            self._fresh.add(of)
+        return dependents(path, self._extending_of[of])
 
 
 def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:

@@ -1,0 +1,230 @@
+"""The server with much to do: long documents, many of them, many files, and an editor that is faster."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from podplan.cli.lsp import settings_for
+from podplan.lsp import dependents, server
+from podplan.lsp.documents import MAX_CHECKED, MAX_DOCUMENTS, Documents
+from podplan.lsp.inbox import Inbox
+from podplan.lsp.server import Server
+from podplan.lsp.workspace import Workspace
+from podplan.source import read
+
+PROFILE = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {{name: {name}}}
+spec: {{extends: [../bases/{base}.yaml], job: GenericJob, image: "a:1", run: {{exec: [a]}}}}
+"""
+BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: b}\nspec: {env: {WORLD_SIZE: '1'}}\n"
+ASKED = partial(settings_for, isolated=True)
+
+Message = dict[str, Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in (".git", "jobs", "bases"):
+        (tmp_path / name).mkdir()
+    for number in range(30):
+        text = PROFILE.format(name=f"job-{number}", base=number % 3)
+        (tmp_path / "jobs" / f"{number}.yaml").write_text(text)
+    for number in range(3):
+        (tmp_path / "bases" / f"{number}.yaml").write_text(BASE)
+    return tmp_path
+
+
+def changed(uri: str, version: int, text: Any = "a") -> Message:
+    document = {"uri": uri, "version": version}
+    params = {"textDocument": document, "contentChanges": [{"text": text}]}
+    return {"method": "textDocument/didChange", "params": params}
+
+
+class Session:
+    """A server that is spoken to without a pipe."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.out = io.BytesIO()
+        self.server = Server(self.out, ASKED)
+        self.server.take({"id": 1, "method": "initialize", "params": {}})
+
+    def uri(self, name: str) -> str:
+        return (self.folder / name).as_uri()
+
+    def open(self, name: str, text: str) -> None:
+        document = {"uri": self.uri(name), "version": 1, "text": text}
+        self.server.take({"method": "textDocument/didOpen", "params": {"textDocument": document}})
+
+    def close(self, name: str) -> None:
+        params = {"textDocument": {"uri": self.uri(name)}}
+        self.server.take({"method": "textDocument/didClose", "params": params})
+
+    def told(self) -> dict[str, list[str]]:
+        """The messages that a check publishes now, by the name of the document."""
+        self.out.seek(0)
+        self.out.truncate()
+        self.server.check()
+        found = [
+            json.loads(body) for body in re.split(rb"Content-Length: \d+\r\n\r\n", self.out.getvalue())[1:]
+        ]
+        params = [one["params"] for one in found if one["method"] == "textDocument/publishDiagnostics"]
+        return {
+            one["uri"].removeprefix(f"{self.uri('.')}/"): [each["message"] for each in one["diagnostics"]]
+            for one in params
+        }
+
+
+# --- an editor that is faster
+
+
+def test_of_ten_thousand_changes_the_last_waits() -> None:
+    inbox = Inbox()
+    for version in range(10_000):
+        inbox.put(changed("file:///a", version))
+    assert len(inbox) == 1
+    assert inbox.get(0) == changed("file:///a", 9_999)
+    with pytest.raises(TimeoutError):
+        inbox.get(0)
+
+
+def test_a_change_stays_where_it_is_asked_about_or_the_next_one_is_none() -> None:
+    asked = {"id": 1, "method": "textDocument/hover"}
+    came = [
+        changed("file:///a", 1),
+        asked,
+        changed("file:///a", 2),
+        changed("file:///b", 3),
+        changed("file:///a", 4, None),
+        changed("file:///a", 5) | {"id": 6},
+        {"method": "textDocument/didChange", "params": 7},
+        None,
+    ]
+    inbox = Inbox()
+    for message in came:
+        inbox.put(message)
+    assert [inbox.get(0) for _ in came] == came
+
+
+def test_it_waits_for_as_long_as_a_check_takes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, now = Session(folder), [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def slow(_: Workspace, seconds: float) -> Any:
+        now[0] += seconds
+        raise OSError
+
+    for seconds, pause in ((0.01, server.DEBOUNCE), (1.5, 1.5), (30.0, server.LONGEST_PAUSE)):
+        monkeypatch.setattr(Workspace, "check", partial(slow, session.server.workspace, seconds))
+        session.server.check()
+        session.server.changed()
+        assert session.server.patience() == pytest.approx(pause)
+
+
+# --- long documents and many of them
+
+
+def test_a_document_that_is_too_long_is_told_once_and_takes_no_room(folder: Path) -> None:
+    session = Session(folder)
+    long = BASE + "#" * MAX_CHECKED
+    session.open("long.yaml", long)
+    session.open("short.yaml", BASE.replace("env", "evn"))
+    told = session.told()
+    assert told["long.yaml"] == [
+        f"this file is not checked as you type: it has {len(long):,} characters, more than {MAX_CHECKED:,}"
+    ]
+    assert len(told["short.yaml"]) == 1
+    assert "long.yaml" not in session.told()
+    session.close("long.yaml")
+    assert session.told()["long.yaml"] == []
+
+
+def test_what_changed_last_has_room_first() -> None:
+    documents = Documents()
+    for number in range(4):
+        documents.put(f"file:///{number}", 1, "a" * (MAX_CHECKED // 2))
+    assert documents.left_out().keys() == {"/0", "/1"}
+    documents.put("file:///0", 2, "a" * (MAX_CHECKED // 2))
+    assert documents.left_out().keys() == {"/1", "/2"}
+    for number in range(4, 4 + MAX_DOCUMENTS):
+        documents.put(f"file:///{number}", 1, "")
+    assert documents.left_out().keys() == {"/0", "/1", "/2", "/3"}
+
+
+def test_closed_documents_leave_nothing(folder: Path) -> None:
+    session = Session(folder)
+    (folder / "link.yaml").symlink_to("bases/0.yaml")
+    names = [f"{number}.yaml" for number in range(20)] + ["link.yaml", "bases/0.yaml"]
+    for name in names:
+        session.open(name, BASE.replace("env", "evn"))
+        assert session.told()
+    for name in names:
+        session.close(name)
+        session.close(name)
+    assert session.told()
+    assert session.told() == {}
+    documents, workspace = session.server.workspace.documents, session.server.workspace
+    held = [
+        *vars(documents).values(),
+        workspace._dependents,
+        session.server._published,
+        *session.server.report,
+    ]
+    assert not any(held)
+
+
+def test_a_file_has_the_text_and_name_under_which_it_is_open(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a")
+    (tmp_path / "b.yaml").symlink_to("a.yaml")
+    a, b = ((tmp_path / name).as_uri() for name in ("a.yaml", "b.yaml"))
+    documents = Documents()
+    documents.put(b, 1, "open")
+    assert documents.uri(str(tmp_path / "a.yaml")) == b
+    assert documents.instead()[str((tmp_path / "a.yaml").resolve())] == "open"
+    documents.put(a, 1, "too")
+    assert documents.uri(str(tmp_path / "a.yaml")) == a
+    documents.drop(a)
+    assert documents.uri(str(tmp_path / "a.yaml")) == b
+
+
+# --- many files
+
+
+def test_the_files_of_a_root_are_parsed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def counted(content: bytes, file: str) -> Any:
+        parsed.append(Path(file).name)
+        return read(content, file)
+
+    monkeypatch.setattr(dependents, "read", counted)
+    session = Session(folder)
+    for number in range(3):
+        session.open(f"bases/{number}.yaml", BASE)
+        assert len(session.told()) == 10 * (number + 1) + number + 1
+    assert len(parsed) == 30
+    parsed.clear()
+    (folder / "jobs" / "7.yaml").write_text(PROFILE.format(name="job-7", base=0))
+    session.server.take({"method": "textDocument/didSave", "params": {}})
+    assert len(session.told()) == 33
+    assert parsed == ["7.yaml"]
+
+
+def test_long_files_that_extend_one_are_not_all_checked_with_it(folder: Path) -> None:
+    for number in range(0, 30, 3):
+        file = folder / "jobs" / f"{number}.yaml"
+        file.write_text(file.read_text() + "#" * (MAX_CHECKED // 4))
+    workspace = Workspace(ASKED)
+    opened = workspace.documents.put((folder / "bases" / "0.yaml").as_uri(), 1, BASE)
+    assert opened is not None
+    assert len(list(workspace.plans_of(opened))) == 3
