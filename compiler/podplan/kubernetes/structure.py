@@ -171,7 +171,14 @@ def unquoted(value: str, wanted: str, path: Path) -> Change | None:
 
 
 def _not_unicode(text: object) -> bool:
-    return isinstance(text, str) and any("\ud800" <= character <= "\udfff" for character in text)
+    """Whether half of a surrogate pair is in a text: UTF-8 has none, and tells so faster than a loop."""
+    if not isinstance(text, str):
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def called_type(value: object) -> str:
