@@ -90,7 +90,8 @@ def test_what_its_source_no_longer_renders_goes(folder: Path, podplan: Command) 
     )
     run = podplan("render", "jobs", "-o", "out", "-e", "stage", "--check")
     assert (
-        f"out/{NAME}: orphaned; jobs/a.yaml, which this was rendered from, no longer renders it\n" in run.out
+        f"out/{NAME}: orphaned; jobs/a.yaml, which this was rendered from, no longer renders it:"
+        ' there is no environment "dev"; it has stage, prod\n' in run.out
     )
 
 

@@ -7,7 +7,7 @@ import shlex
 from itertools import pairwise
 
 from podplan.facts.gitops import TOOLS
-from podplan.findings import Problem, Severity
+from podplan.findings import Problem, Severity, value_at
 from podplan.patterns import pattern
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
@@ -89,9 +89,12 @@ def compare(item: Item, said: Header, settings: Settings, reader: Reader) -> Pro
     if now.cr.data == item.doc.data:
         return None
     path = _first_difference(now.cr.data, item.doc.data)
+    value = value_at(now.cr.data, path)  # a text may be secret
+    is_plain = isinstance(value, bool | int) and isinstance(path[-1], str)
+    here = f", here {path[-1]}: {str(value).lower()}" if is_plain else ""
     return Problem(
         "GIT001",
-        f"{said.file} renders something else now; render it again instead of editing this file",
+        f"{said.file} renders something else now{here}; render it again instead of editing this file",
         path,
     )
 
@@ -122,15 +125,24 @@ def plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Pl
         return f"{said.file}, which this was rendered from, cannot be read"
     environments = (said.environment,) if said.environment else None
     asked = settings._replace(environments=environments, gitops=said.gitops, sets=said.sets)
+    why = unreadable(item, said, reader)
     for doc in docs:
         try:
             made = list(plans(doc, asked, reader))
-        except RequestError:  # it has other environments now
+        except RequestError as error:  # it has other environments or params now
+            why = str(error).removeprefix(f"{doc.doc.name}: ")
             continue
         for plan in made:
             if plan.cr is not None and _same_name(plan.cr, item.doc):
                 return plan
-    return f"{said.file}, which this was rendered from, no longer renders it"
+        why = why or next((_first_error(plan) for plan in made if plan.cr is None), "")
+    return f"{said.file}, which this was rendered from, no longer renders it{f': {why}' if why else ''}"
+
+
+def _first_error(plan: Plan) -> str:
+    """What keeps a profile from being compiled; "" where nothing does."""
+    errors = (seen.problem for seen in plan.seen if RULES[seen.problem.rule].severity is Severity.ERROR)
+    return next((problem.message for problem in errors), "")
 
 
 def _same_name(one: Doc, other: Doc) -> bool:
