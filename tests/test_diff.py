@@ -126,3 +126,70 @@ def test_equal_trees_differ_in_nothing(
     assert not any(count.more for count in (found.impact.pods, found.impact.gpus))
     assert "no change" in diff_text.render(found)
     assert "no change" in diff_markdown.render(found)
+
+
+EDITED = FIXTURES / "diff" / "edited_by_hand"
+
+
+def notes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, *edits: tuple[str, str, str], **flags: Any
+) -> list[str]:
+    """The notes on one side of a case whose files are edited, beside it as it was."""
+    for side in ("before", "after"):
+        shutil.copytree(EDITED / "base", folder / side)
+        (folder / side / ".git").mkdir()
+    for file, old, new in edits:
+        text = (folder / file).read_text()
+        assert old in text
+        (folder / file).write_text(text.replace(old, new))
+    monkeypatch.chdir(folder)
+    return list(compared(("after",), base_tree="before", **flags).notes)
+
+
+ONE = "rendered/bert.yaml differs from what bert.yaml renders: only the profile is compared"
+FOUR, SIX = "replicas: 4", "replicas: 6"
+PARAM = (
+    "after/bert.yaml",
+    FOUR,
+    'replicas: "${{ params.count }}"\n  params: {count: {type: integer, default: 4}}',
+)
+SET = ("after/rendered/bert.yaml", "from bert.yaml", "from bert.yaml --set params.count=6")
+
+
+@pytest.mark.parametrize(
+    ("edits", "said"),
+    [
+        ([], []),
+        ([("after/rendered/bert.yaml", FOUR, SIX)], [f"{ONE}; run podplan render again"]),
+        ([("before/rendered/bert.yaml", FOUR, SIX)], [f"before the change, {ONE}"]),
+        (
+            [("before/rendered/bert.yaml", FOUR, SIX), ("after/rendered/bert.yaml", FOUR, SIX)],
+            [f"{ONE}; run podplan render again"],
+        ),
+        ([("after/bert.yaml", FOUR, SIX), ("after/rendered/bert.yaml", FOUR, SIX)], []),
+        ([("after/rendered/bert.yaml", "name: bert", "name: gpt")], [f"{ONE}; run podplan render again"]),
+        # With other flags than those of the comparison.
+        ([PARAM, SET, ("after/rendered/bert.yaml", FOUR, SIX)], []),
+        ([PARAM, SET], [f"{ONE}; run podplan render again"]),
+        # Of a broken profile it is told that it is broken, and of a job without one that it is another.
+        ([("after/bert.yaml", "run: [pretrain.py]", 'run: ["${{ params.nope }}"]')], ["broken"]),
+        ([("after/rendered/bert.yaml", "bert.yaml\n", "none.yaml\n")], ["twice"]),
+    ],
+)
+def test_rendered_files_that_differ_from_their_profiles(
+    edits: list[tuple[str, str, str]], said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = notes(tmp_path, monkeypatch, *edits)
+    if said in (["broken"], ["twice"]):
+        assert not any("differ" in note for note in found)
+        assert found
+    else:
+        assert found == said
+
+
+def test_a_rendered_file_beside_a_profile_that_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes(tmp_path, monkeypatch, ("after/rendered/bert.yaml", FOUR, SIX))
+    found = compared(("after/rendered",), base_tree="before/rendered")
+    assert found.notes == (f"{ONE.replace('rendered/bert', 'bert', 1)}; run podplan render again",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from podplan.diff.folding import JOB, TRAINING, Folding
@@ -13,7 +13,7 @@ from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference, JobChange, Lev
 from podplan.diff.outcomes import is_unknown, of_broken, outcome
 from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, paired
 from podplan.diff.secrets import hidden, masked, secrets_of
-from podplan.diff.trees import Job, Tree
+from podplan.diff.trees import Job, Stale, Tree
 from podplan.diff.values import Delta, compared
 from podplan.facts.changes import is_named_later
 from podplan.findings import Location, Path
@@ -170,6 +170,7 @@ def _masked(one: Difference, secrets: list[str]) -> Difference:
 
 def _notes(after: Tree, before: Tree, pairs: list[Pair], changes: list[JobChange]) -> Iterator[str]:
     yield from _twice(before, after)
+    yield from _stale(before, after)
     named = sum(change.what in ("broken", "mended") and change.is_job for change in changes)
     unknown = sum(is_unknown(pair) for pair in pairs if pair.after is None or pair.after.is_job)
     if named:
@@ -204,6 +205,24 @@ def _twice(before: Tree, after: Tree) -> Iterator[str]:
                 f"{job.kind} {name} {verb} written {more[identity(job)]} times ({', '.join(files)}){others}:"
                 " it counts each time, and a cluster has it once"
             )
+
+
+def _stale(before: Tree, after: Tree) -> Iterator[str]:
+    """Rendered files that are not what their profiles render: what somebody wrote there is not compared."""
+    now = {one.file for one in after.stale}
+    gone = [one for one in before.stale if one.file not in now]
+    if after.stale:
+        yield f"{_differing(after.stale)}; run podplan render again"
+    if gone:
+        yield f"before the change, {_differing(gone)}"
+
+
+def _differing(stale: Sequence[Stale]) -> str:
+    first, more = stale[0], len(stale) - 1
+    if more:
+        differ = f"{first.file} and {more} more differ from what their profiles render"
+        return f"{differ}: only the profiles are compared"
+    return f"{first.file} differs from what {first.source} renders: only the profile is compared"
 
 
 def _is_not_lowered(job: Job) -> bool:

@@ -16,7 +16,7 @@ from podplan.pipeline import Plan, Settings, check_form, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader, Unread
 from podplan.reading.documents import Item, items, mentions_ours
-from podplan.rendering.origin import header_of, source_path
+from podplan.rendering.origin import Header, compare, header_of, source_path
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source
@@ -77,12 +77,20 @@ class Broken(NamedTuple):
         return self.kind in ("JobProfileBase", "ClusterInventory")
 
 
+class Stale(NamedTuple):
+    """A file with a rendered CR that is not what its profile, ``source``, renders."""
+
+    file: str
+    source: str
+
+
 class Tree(NamedTuple):
-    """All jobs, what is broken, and the environments that profiles have."""
+    """All jobs, what is broken, the environments that profiles have, and rendered CRs that are not theirs."""
 
     jobs: tuple[Job, ...] = ()
     broken: tuple[Broken, ...] = ()
     environments: frozenset[str] = frozenset()
+    stale: tuple[Stale, ...] = ()
 
 
 def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -> Tree:
@@ -96,12 +104,16 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
     jobs: list[Job] = []
     broken: list[Broken] = []
     environments: set[str] = set()
+    rendered: list[tuple[Item, Header]] = []
     for source in found:
         if isinstance(source, Unread):
             continue
         if mentions_ours(source.text):
             broken += _unreadable(source, each, reader)
         for item in items(source):
+            if (header := _rendered_from(item)) is not None:
+                rendered.append((item, header))
+                continue
             made = list(_plans(item, each, reader))
             own, wrong = _sorted(item, made, source, each, reader)
             under = {job.environment for job in own}.union(*(one.environments or () for one in wrong))
@@ -113,6 +125,7 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
                 )
                 raise BoundExceeded(beyond("objects", message))
             broken += wrong
+    stale = _stale(rendered, jobs, broken, each, reader)
     shared = {one.file: one.findings for one in broken if one.kind == "JobProfileBase"}
     if shared:
         jobs = [_with_faults_of_bases(job, shared) for job in jobs]
@@ -121,7 +134,7 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
     if wanted is not None:
         jobs = [job for job in jobs if job.environment in wanted or not job.environment]
         broken = [one for one in broken if not one.environments or set(one.environments).intersection(wanted)]
-    return Tree(tuple(jobs), tuple(broken), frozenset(environments))
+    return Tree(tuple(jobs), tuple(broken), frozenset(environments), stale)
 
 
 def _with_faults_of_bases(job: Job, shared: Mapping[str, tuple[Finding, ...]]) -> Job:
@@ -160,15 +173,45 @@ def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
             None,
             failed=("",),
         )
-    elif item.what in ("profile", "podplan") or (item.what == "cr" and not _is_rendered(item)):
+    elif item.what in ("profile", "podplan", "cr"):
         yield from plans(item, settings, reader)
     elif item.what == "object":
         yield Plan(item, cr=item.doc, lowered=True)
 
 
-def _is_rendered(item: Item) -> bool:
-    said = header_of(item)
-    return said is not None and os.path.exists(source_path(item, said))
+def _rendered_from(item: Item) -> Header | None:
+    """What a CR says that it was rendered from; None where it is hand-written, or the source is gone."""
+    said = header_of(item) if item.what == "cr" else None
+    return said if said is not None and os.path.exists(source_path(item, said)) else None
+
+
+def _stale(
+    rendered: Sequence[tuple[Item, Header]],
+    jobs: Sequence[Job],
+    broken: Sequence[Broken],
+    settings: Settings,
+    reader: Reader,
+) -> tuple[Stale, ...]:
+    """The rendered CRs that are not what their profiles render; of a broken profile nobody can tell.
+
+    Most profiles are in the tree, with the same flags: what they render is known.
+    """
+    known = {(os.path.realpath(job.file), job.environment, *_named(job.cr)): job.cr.data for job in jobs}
+    unknown = {os.path.realpath(one.file) for one in broken}
+    found: dict[Stale, None] = {}
+    for item, said in rendered:
+        path = os.path.realpath(source_path(item, said))
+        same_flags = (said.gitops, said.sets) == (settings.gitops, dict(settings.sets))
+        now = known.get((path, said.environment, *_named(item.doc))) if same_flags else None
+        is_now = now == item.doc.data if now is not None else not compare(item, said, settings, reader)
+        if not is_now and path not in unknown:
+            found[Stale(item.doc.name, said.file)] = None
+    return tuple(found)
+
+
+def _named(cr: Doc) -> tuple[str, str, str]:
+    metadata = mapping(cr.data, "metadata")
+    return text(cr.data, "kind"), text(metadata, "namespace"), text(metadata, "name")
 
 
 def _sorted(
