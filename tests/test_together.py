@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from podplan import check
 from podplan.check import Result, check_sources
 from podplan.checking import again, together
 from podplan.checking.before import before
-from podplan.checking.together import Kept, Together
+from podplan.checking.rows import MOST_OPEN, Origin, Row, Rows
+from podplan.checking.together import Together
 from podplan.emit import emit
-from podplan.lint import checks
+from podplan.lint import apply, checks
 from podplan.lint.catalogue import ours
 from podplan.lint.policy import Policy, policy
 from podplan.lint.selection import Selection, selected
@@ -112,17 +114,55 @@ def test_jobs_made_again_give_the_findings_of_those_that_are_kept_whole(
 ) -> None:
     now = checked(sources(FILES))
     assert {found.rule for found in now.findings} >= ABOUT_ALL
-    monkeypatch.setattr(Together, "add", lambda self, job, origin: self._kept.append(Kept(origin, job)))
+    add = Together.add
+    monkeypatch.setattr(Together, "add", lambda self, job, _: add(self, job, None))
+    whole = checked(sources(FILES))
+    without = [one._replace(about=()) for one in now.findings]  # they know no file
+    assert [one._replace(about=()) for one in whole.findings] == without
+
+
+def test_what_is_told_of_nobody_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs that share a key with no other are not even looked at, and there is no more to say with them."""
+    now = checked(sources(FILES))
+    monkeypatch.setattr(together.Meetings, "common", lambda self: set(self._keys))
     assert checked(sources(FILES)) == now
+
+
+def test_jobs_that_have_nothing_in_common_are_not_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[int] = []
+    of_all = apply.apply_to_all
+
+    def noted(policies: Any, left: dict[str, dict[int, Any]], made: Any) -> Any:
+        shown.extend(number for column in left.values() for number in column)
+        return of_all(policies, left, made)
+
+    monkeypatch.setattr(together, "apply_to_all", noted)
+    alone = [{**cr(name), "metadata": {"name": name, "namespace": name}} for name in "abcdefgh"]
+    for one in alone:
+        one["spec"].pop("scheduler")
+    assert not checked(sources({f"{number}.yaml": [one] for number, one in enumerate(alone)})).findings
+    assert not shown
+
+
+def test_many_rows_are_packed_and_come_back_in_their_order() -> None:
+    first, others = Rows(), Rows()
+    made = [Row(Origin(f"{number}.yaml", 0), (number, None)) for number in range(5 * MOST_OPEN // 2)]
+    for row in made[: MOST_OPEN + 1]:
+        first.append(row)
+    for row in made[MOST_OPEN + 1 :]:
+        others.append(row)
+    first.extend(others)
+    first.append(made[0])
+    assert list(first) == [*made, made[0]]
+    assert len(first) == len(made) + 1
 
 
 def test_a_job_made_again_is_beside_what_it_was_before() -> None:
     files = {"a.yaml": [cr("a")], "b.yaml": [cr("b")]}
     settings = Settings()
     was = before(sources(files), settings, Reader())
-    made = again.Again(settings, Reader(), was)
-    made.keep("b.yaml", emit(files["b.yaml"]))
-    job = made.job(again.Origin("b.yaml", 0))
+    made = again.Again(settings, Reader(), was, lambda file: read(emit(files[file]).encode(), file))
+    job = made.job(Origin("b.yaml", 0))
     assert job.compared
     assert job.before is not None
     assert job.before.data["metadata"]["name"] == "b"
@@ -136,7 +176,7 @@ def test_each_file_is_read_again_once(monkeypatch: pytest.MonkeyPatch) -> None:
         again_read.append(file)
         return read(content, file)
 
-    monkeypatch.setattr(again, "read", counting)
+    monkeypatch.setattr(check, "read", counting)
     files = {f"{number}.yaml": [cr("a"), cr("b"), profile("p")] for number in range(4)}
     assert len(checked(sources(files)).findings) > 12
     assert sorted(again_read) == sorted(files)
@@ -166,17 +206,16 @@ def test_no_document_stays_once_the_next_is_read(doc: dict[str, Any]) -> None:
 
 
 def test_what_jobs_leave_is_plain_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    left: list[tuple[Any, ...]] = []
+    left: list[Any] = []
 
-    def noted(self: Together, job: Job) -> tuple[Any, ...]:
-        left.append(tuple(checks.left(check, job) for check in self._checks))
+    def noted(check: str, job: Job) -> Any:
+        left.append(checks.left(check, job))
         return left[-1]
 
-    monkeypatch.setattr(Together, "_left", noted)
+    monkeypatch.setattr(together, "left", noted)
     checked(sources(FILES))
-    assert len(left) > len(FILES)
-    for row in left:
-        demand_plain(row)
+    assert len([one for one in left if one is not None]) > len(FILES)
+    demand_plain(tuple(left))
 
 
 def demand_plain(value: Any) -> None:
@@ -210,7 +249,7 @@ def test_jobs_that_are_all_alike_are_made_again_a_few_times_each(monkeypatch: py
         made.append(file)
         return read(content, file)
 
-    monkeypatch.setattr(again, "read", counted)
+    monkeypatch.setattr(check, "read", counted)
     number = 30
     result = checked(sources({f"{one}.yaml": [cr("same")] for one in range(number)}))
     assert sum(found.rule == "NAME002" for found in result.findings) == number - 1
@@ -221,7 +260,7 @@ def test_a_variant_is_not_made_with_all_the_others_each_time(monkeypatch: pytest
     made = []
     whole = again.Again._made
 
-    def counted(self: again.Again, origin: again.Origin) -> tuple[Job, ...]:
+    def counted(self: again.Again, origin: Origin) -> tuple[Job, ...]:
         made.append(origin)
         return whole(self, origin)
 

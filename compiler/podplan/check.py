@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from itertools import groupby
 
 from podplan.checking.before import Before
@@ -11,17 +13,25 @@ from podplan.checking.files import fault_finding, file_findings
 from podplan.checking.jobs import plan_findings, set_findings
 from podplan.checking.results import Result, Summary, narrowed, result
 from podplan.checking.run import Run, as_far_as_bounds
+from podplan.limits import BoundExceeded
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
-from podplan.reading import Reader, Unread, sources
+from podplan.reading import Reader, Unread, in_one, opened, reread
 from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
-from podplan.source import Source
+from podplan.source import Source, read
 
 __all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "narrowed", "summarised"]
 
-Watch = Callable[[Iterable[Source | Unread], int], Iterable[Source | Unread]]
+Watch = Callable[[Iterable[str], int], Iterable[str]]
+
+# So many files are checked before workers are forked, which then know all that these made known.
+FIRST = 32
+# With fewer files workers take longer than they save.
+FEWEST = 150
+# Files that a worker checks at a time.
+TOGETHER = 16
 
 
 def check(
@@ -31,17 +41,24 @@ def check(
     exclude: Sequence[str] = (),
     watch: Watch | None = None,
     before: Before | None = None,
+    workers: int = 1,
 ) -> Result:
     """Everything there is to say about the files that ``paths`` stand for.
 
-    ``watch`` gets the files as they are read, and how many there will be, and hands them on. ``before`` are
-    the CRs to compare with, for rules about what a change does.
+    ``watch`` gets the files as their turn comes, and how many there will be, and hands them on. ``before``
+    are the CRs to compare with, for rules about what a change does. So many ``workers`` share the files where
+    there are enough, 0 is for as many as there are processors; what is said is the same.
     Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
     files = tuple(expand(paths, exclude))
-    found = sources(files, reader.instead)
-    return check_sources(watch(found, len(files)) if watch else found, settings, reader, folders, before)
+    run = Run(settings, reader, before, lambda file: reread(file, reader.instead))
+    turns = _checked(files, run, workers)
+    for _ in watch(turns, len(files)) if watch else turns:
+        pass
+    if run.unread:
+        run.given_up.append(in_one(run.unread))
+    return _ended(run, folders)
 
 
 def check_sources(
@@ -52,13 +69,64 @@ def check_sources(
     before: Before | None = None,
 ) -> Result:
     """The same for files that are read already, such as standard input; ``folders`` are checked whole."""
-    run = Run(settings, reader, before)
+    texts: dict[str, str] = {}
+    run = Run(settings, reader, before, lambda file: read(texts[file].encode(), file))
     for source in as_far_as_bounds(found, run):
+        if isinstance(source, Source):
+            texts[source.file] = source.text
         _check_source(source, run)
+    return _ended(run, folders)
+
+
+def _checked(files: Sequence[str], run: Run, workers: int) -> Iterator[str]:
+    """Checks the files, and gives their names one after the other."""
+    if workers == 1 or len(files) < FEWEST:
+        yield from _checked_here(files, run)
+        return
+    from podplan.checking.workers import processors
+
+    number = workers or processors()
+    alone = files[: FIRST if number > 1 else len(files)]
+    yield from _checked_here(alone, run)
+    if len(files) > len(alone):
+        yield from _checked_by(number, files[len(alone) :], run)
+
+
+def _checked_by(workers: int, files: Sequence[str], run: Run) -> Iterator[str]:
+    """The same by so many processes; what they do not bring back is done here."""
+    from podplan.checking.parts import add_part, part_of
+    from podplan.checking.workers import forked
+
+    tasks = [files[start : start + TOGETHER] for start in range(0, len(files), TOGETHER)]
+    with closing(forked(tasks, partial(part_of, run, _check_file), workers)) as parts:
+        for task, part in zip(tasks, parts, strict=True):
+            if part is not None and add_part(part, run):
+                yield from task
+            else:
+                yield from _checked_here(task, run)
+
+
+def _checked_here(files: Iterable[str], run: Run) -> Iterator[str]:
+    for file in files:
+        yield file
+        _check_file(file, run)
+
+
+def _check_file(file: str, run: Run) -> None:
+    try:
+        source = opened(file, run.reader.instead)
+    except BoundExceeded as error:
+        run.unread.append(str(error))
+    else:
+        _check_source(source, run)
+
+
+def _ended(run: Run, folders: tuple[str, ...]) -> Result:
+    """What is said of all files together, and the result."""
     _check_rendered(run)
     for number, seen in run.together.said(run.silences.anywhere()):
         run.findings += set_findings(number, seen, run)
-    if settings.terms.policy_texts:
+    if run.settings.terms.policy_texts:
         _add_policy_faults(run)
     return result(run, folders)
 
@@ -71,13 +139,10 @@ def _check_source(source: Source | Unread, run: Run) -> None:
     run.files.add(os.path.realpath(source.file))
     if source.holds_secret:
         run.secret.add(source.file)
-    before = len(run.together), len(run.rendered)
     said = run.silences.graded(source.file, as_far_as_bounds(file_findings(source, run), run))
     if said:
         run.findings += (found._replace(about=(source.file,)) for found in said)
         run.texts[source.file] = source.text
-    if before != (len(run.together), len(run.rendered)):
-        run.again.keep(source.file, source.text)
 
 
 def _check_rendered(run: Run) -> None:
@@ -86,10 +151,12 @@ def _check_rendered(run: Run) -> None:
         if source in run.files:
             run.not_checked["rendered CR: its source is"] += 1
         else:
-            item = run.again.item(origin)
+            item, text = run.again.item(origin)
             said = plan_findings(plans(item, run.settings, run.reader), run, origin)
             graded = run.silences.graded(origin.file, said)
-            run.findings += (found._replace(about=(origin.file,)) for found in graded)
+            if graded:
+                run.findings += (found._replace(about=(origin.file,)) for found in graded)
+                run.texts[origin.file] = text
 
 
 def _add_policy_faults(run: Run) -> None:

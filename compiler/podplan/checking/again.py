@@ -1,32 +1,27 @@
 """Jobs made again from the text of their file: the way from a text to a job is a pure function.
 
-So a run keeps no more of a job than where it came from, and of its file the text, packed to a third.
+So a run keeps no more of a job than where it came from. A file that is read again and is not what it was is
+refused: what was said of it may not hold.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache, lru_cache
 
 from podplan.checking.before import Before, former
+from podplan.checking.rows import Origin
 from podplan.groups import Group
 from podplan.limits import BoundExceeded
 from podplan.lint.subject import Job
 from podplan.pipeline import Plan, Settings, plans
-from podplan.reading import Reader
+from podplan.reading import Reader, changed
 from podplan.reading.documents import Item, items
-from podplan.source import read
-from podplan.typing import NamedTuple
+from podplan.source import Source
 
-
-class Origin(NamedTuple):
-    """Where a job came from: a file, which item of the file, which job of the item; from 0."""
-
-    file: str
-    item: int
-    job: int = 0
+# A file by its name, read again.
+Reread = Callable[[str], Source]
 
 
 class Again:
@@ -35,31 +30,33 @@ class Again:
     A job is made once, since several findings may point at it: what is kept grows with what they point at.
     """
 
-    def __init__(self, settings: Settings, reader: Reader, before: Before | None) -> None:
-        self._settings, self._reader, self._before = settings, reader, before
+    def __init__(self, settings: Settings, reader: Reader, before: Before | None, reread: Reread) -> None:
+        self._settings, self._reader, self._before, self._reread = settings, reader, before, reread
         self._jobs_of = cache(self._made)
-        self._items = cache(self._read)
-        self._latest = lru_cache(1)(self._read)
-        self._packed: dict[str, bytes] = {}
-
-    def keep(self, file: str, text: str) -> None:
-        """Keeps the text of a file that jobs came from; each file once, and before they are asked for."""
-        self._packed[file] = zlib.compress(text.encode(), 1)
+        self._read_once = cache(self._read)
+        self._read_last = lru_cache(1)(self._read)
+        self._texts: dict[str, str] = {}
 
     def texts(self, files: Iterable[str]) -> dict[str, str]:
-        """The texts of those of ``files`` that are kept."""
-        return {file: self._text(file) for file in files if file in self._packed}
+        """The texts of those of ``files`` that jobs were made again from."""
+        return {file: self._texts[file] for file in files if file in self._texts}
 
-    def item(self, origin: Origin) -> Item:
-        """An item of a file, whose items are asked for one after the other."""
-        return self._latest(origin.file)[origin.item]
+    def item(self, origin: Origin) -> tuple[Item, str]:
+        """An item of a file, whose items are asked for one after the other, and the text of the file.
+
+        Raises RequestError.
+        """
+        text, found = self._read_last(origin._replace(item=0))
+        return found[origin.item], text
 
     def job(self, origin: Origin) -> Job:
-        """The job that came from there."""
+        """The job that came from there. Raises RequestError."""
         return self._jobs_of(origin._replace(job=0))[origin.job]
 
     def _made(self, origin: Origin) -> tuple[Job, ...]:
-        item, made = self._items(origin.file)[origin.item], list[Job]()
+        text, found = self._read_once(origin._replace(item=0))
+        self._texts[origin.file] = text
+        item, made = found[origin.item], list[Job]()
         if item.what not in ("profile", "cr"):
             return (job_of_object(item, self._settings),)
         with suppress(BoundExceeded):  # it was told the first time
@@ -68,11 +65,11 @@ class Again:
                     made.append(job_of(plan, self._settings, self._before))
         return tuple(made)
 
-    def _read(self, file: str) -> tuple[Item, ...]:
-        return tuple(items(read(self._text(file).encode(), file)))
-
-    def _text(self, file: str) -> str:
-        return zlib.decompress(self._packed[file]).decode()
+    def _read(self, first: Origin) -> tuple[str, tuple[Item, ...]]:
+        source = self._reread(first.file)
+        if first.text is not None and hash(source.text) != first.text:
+            raise changed(first.file)
+        return source.text, tuple(items(source))
 
 
 def job_of(plan: Plan, settings: Settings, before: Before | None) -> Job:

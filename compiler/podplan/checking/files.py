@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from podplan.checking.again import Origin
 from podplan.checking.jobs import note_need, object_findings, plan_findings
+from podplan.checking.rows import Origin
 from podplan.checking.run import Run
 from podplan.findings import Finding, Location
 from podplan.lint.fold import findings
@@ -36,8 +36,9 @@ def file_findings(source: Source, run: Run) -> Iterator[Finding]:
         run.unlowered.add(source.file)
     for fault in (*source.faults, *_hints(source, found)):
         yield fault_finding(source, fault)
+    text = hash(source.text)
     for number, item in enumerate(found):
-        yield from _item_findings(item, Origin(source.file, number), run)
+        yield from _item_findings(item, Origin(source.file, number, text=text), run)
 
 
 def _hints(source: Source, found: Iterable[Item]) -> Iterator[Fault]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.checking.again import Origin, job_of, job_of_object
+from podplan.checking.again import job_of, job_of_object
+from podplan.checking.rows import Origin
 from podplan.checking.run import Run, count_object
 from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding

@@ -5,44 +5,76 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from podplan.checking.again import Again, Origin
+from podplan.checking.again import Again, Reread
 from podplan.checking.before import Before
+from podplan.checking.rows import Origin
 from podplan.checking.together import Together
 from podplan.findings import Finding, Location
 from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.silences import Silences
 from podplan.pipeline import Settings
 from podplan.reading import Reader
-from podplan.typing import TypeVar
+from podplan.typing import Any, NoReturn, TypeVar
 
 Something = TypeVar("Something")
 
 
-class Run:
-    """What grows while files are checked: counts, findings, and what jobs leave for policies about all.
+class Gathered:
+    """Plain data that grows with what there is to say, and little with what there is."""
 
-    It grows with what there is to say, and little with what there is: of a document only the text stays.
-    """
-
-    def __init__(self, settings: Settings, reader: Reader, before: Before | None = None) -> None:
-        self.settings = settings
-        self.reader = reader
-        self.before = before
+    def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.not_checked: Counter[str] = Counter()
         self.findings: list[Finding] = []
         self.texts: dict[str, str] = {}
-        self.silences = Silences(settings.policies, settings.terms)
-        self.again = Again(settings, reader, before)
-        self.together = Together(self.silences.terms.known, self.again)
         self.shared: set[str] = set()  # files that others refer to
         self.unlowered: set[str] = set()
         self.secret: set[str] = set()  # files of which no line is shown
         self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
         self.given_up: list[str] = []
+        self.unread: list[str] = []  # what was given up before it was read
         self.files: set[str] = set()
         self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
         self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
+
+    def add(self, others: Gathered) -> None:
+        """What was gathered of the files that come next."""
+        for name, theirs in vars(others).items():
+            mine: Any = getattr(self, name)
+            if isinstance(mine, list):
+                mine.extend(theirs)
+            else:
+                mine.update(theirs)
+
+
+def _not_again(file: str) -> NoReturn:
+    raise LookupError(f"{file} is kept whole, and not read again")
+
+
+class Run(Gathered):
+    """What is gathered of files, how they are checked, and what their jobs leave for policies about all."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        reader: Reader,
+        before: Before | None = None,
+        reread: Reread = _not_again,
+    ) -> None:
+        super().__init__()
+        self.settings = settings
+        self.reader = reader
+        self.before = before
+        self.silences = Silences(settings.policies, settings.terms)
+        self.again = Again(settings, reader, before, reread)
+        self.together = Together(self.silences.terms.known, self.again)
+
+    def gathered(self) -> Gathered:
+        """What was gathered so far, without anything else."""
+        plain = Gathered()
+        for name in vars(plain):
+            setattr(plain, name, getattr(self, name))
+        return plain
 
 
 def count_object(run: Run, file: str, number: int = 1) -> None:

@@ -1,14 +1,18 @@
 """The jobs of a run as the policies about all of them see them.
 
 A job with all that it lowers to takes a hundred times what others have to know of it. So each leaves that and
-is let go; the few that there is something to say of are made again.
+is let go; the few that there is something to say of are made again. Even what jobs leave is packed: only of
+those that have something in common with another one is it looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from itertools import pairwise
 
-from podplan.checking.again import Again, Origin
+from podplan.checking.again import Again
+from podplan.checking.rows import Origin, Row, Rows
 from podplan.lint.apply import apply_to_all, is_about_all
 from podplan.lint.checks import left
 from podplan.lint.policy import Policy
@@ -17,12 +21,38 @@ from podplan.lint.subject import Job
 from podplan.typing import Any, NamedTuple
 
 
-class Kept(NamedTuple):
-    """A job that is whole, or where it came from and what it left for each check."""
+class Meetings:
+    """Which keys several parties have; of a key and of a party only the hash is kept."""
 
-    origin: Origin | None
-    job: Job | None
-    left: tuple[Any, ...] = ()
+    def __init__(self) -> None:
+        self._keys, self._parties = array("q"), array("q")
+
+    def add(self, party: Hashable, keys: Collection[int]) -> None:
+        """The keys of a party, or more of them."""
+        self._keys.extend(keys)
+        self._parties.extend([hash(party)] * len(keys))
+
+    def extend(self, others: Meetings) -> None:
+        """Those of other jobs."""
+        self._keys.extend(others._keys)
+        self._parties.extend(others._parties)
+
+    def common(self) -> set[int]:
+        """The keys that more than one party has."""
+        often = {one for one, next_ in pairwise(sorted(self._keys)) if one == next_}
+        first: dict[int, int] = {}
+        return {
+            key
+            for key, party in zip(self._keys, self._parties, strict=True)
+            if key in often and first.setdefault(key, party) != party
+        }
+
+
+class Left(NamedTuple):
+    """What jobs left, as plain data."""
+
+    rows: Rows
+    meetings: Meetings
 
 
 class Together:
@@ -31,39 +61,74 @@ class Together:
     def __init__(self, policies: Iterable[Policy], again: Again) -> None:
         self._checks = tuple(dict.fromkeys(policy.body for policy in policies if is_about_all(policy)))
         self._again = again
-        self._kept: list[Kept] = []
+        self._first: tuple[Job, Origin | None] | None = None
+        self._rows = Rows()
+        self._whole: dict[int, Job] = {}
+        self._meetings = Meetings()
+        self._origins: dict[int, Origin] = {}
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._rows) + (self._first is not None)
 
     def add(self, job: Job, origin: Origin | None) -> None:
-        """One more. Whole are those that no file gives again, and the first: most runs have no other."""
-        whole = origin is None or not self._kept
-        self._kept.append(Kept(origin, job) if whole else Kept(origin, None, self._left(job)))
+        """One more; without an origin it is kept whole. The first leaves nothing: most runs have no other."""
+        if not len(self):
+            self._first = job, origin
+        else:
+            self.settle()
+            self._add(job, origin)
+
+    def settle(self) -> None:
+        """Has the first job leave what the others left, since it is not alone."""
+        if self._first is not None:
+            first, self._first = self._first, None
+            self._add(*first)
+
+    def left(self) -> Left:
+        """What the jobs so far left, for the run that they are a part of."""
+        self.settle()
+        return Left(self._rows, self._meetings)
+
+    def add_left(self, left: Left) -> None:
+        """What the jobs left that come next."""
+        self.settle()
+        self._rows.extend(left.rows)
+        self._meetings.extend(left.meetings)
+
+    def _add(self, job: Job, origin: Origin | None) -> None:
+        row = Row(origin, tuple(left(check, job) for check in self._checks))
+        if origin is None:
+            self._whole[len(self._rows)] = job
+        for number, one in enumerate(row.left):
+            if one is not None:
+                self._meetings.add(one.party, _keys(number, one))
+        self._rows.append(row)
 
     def job(self, number: int) -> Job:
-        """The job that was added after so many others."""
-        kept = self._kept[number]
-        if kept.job is not None:
-            return kept.job
-        assert kept.origin is not None
-        return self._again.job(kept.origin)
+        """The job that was added after so many others, of those that something was said of."""
+        whole = self._whole.get(number)
+        return whole if whole is not None else self._again.job(self._origins[number])
 
     def file(self, number: int) -> str:
-        """The file that a job came from; "" where that is not known."""
-        origin = self._kept[number].origin
+        """The file that such a job came from; "" where that is not known."""
+        origin = self._origins.get(number)
         return origin.file if origin is not None else ""
 
     def said(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Seen]]:
         """What policies say, each with the number of the job that it is said of; of one alone nothing."""
-        if len(self._kept) < 2:
+        if self._first is not None:
             return
-        rows = [self._left(kept.job) if kept.job is not None else kept.left for kept in self._kept]
-        columns = {
-            check: {number: row[column] for number, row in enumerate(rows) if row[column] is not None}
-            for column, check in enumerate(self._checks)
-        }
+        columns: dict[str, dict[int, Any]] = {check: {} for check in self._checks}
+        common = self._meetings.common()
+        for number, row in enumerate(self._rows) if common else ():
+            for column, one in enumerate(row.left):
+                if one is not None and not common.isdisjoint(_keys(column, one)):
+                    columns[self._checks[column]][number] = one
+                    if row.origin is not None:
+                        self._origins[number] = row.origin
         yield from apply_to_all(policies, columns, self.job)
 
-    def _left(self, job: Job) -> tuple[Any, ...]:
-        return tuple(left(check, job) for check in self._checks)
+
+def _keys(column: int, left: Any) -> list[int]:
+    """The keys of what a job left for a check, each as a number."""
+    return [hash((column, key)) for key in left.keys]

@@ -79,6 +79,7 @@ def _of_user() -> str:
 
 def key(paths: Sequence[str], flags: Mapping[str, Any], reports: Any) -> str:
     """What stands for a request to this code, on this day."""
+    flags = {name: value for name, value in flags.items() if name != "jobs"}  # these say the same
     asked = [
         *(FORMAT, __version__, _code(), time.strftime("%Y-%m-%d", time.gmtime())),
         *(sys.version, sys.getfilesystemencoding()),  # names of files are told in it

@@ -34,6 +34,14 @@ from podplan.typing import Any
 @report_options
 @fix_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option(
+    "-j",
+    "--jobs",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    help="Processes that check at once; 0: as many as pay [0].",
+)
 @click.option("--no-cache", is_flag=True, help="Look at all anew, and keep nothing.")
 @click.option("--cache-dir", metavar="DIR", default="", help="Where what was found is kept.")
 def command(

@@ -92,7 +92,7 @@ def report(result: Result, wanted: Request, into: Reports) -> int:
     return exit_code(result, wanted.fail_on)
 
 
-def checking(paths: Sequence[str], **flags: Any) -> Request:
+def checking(paths: Sequence[str], jobs: int = 0, **flags: Any) -> Request:
     """The request of a command that checks: with every environment, by the clock of UTC."""
     wanted = request(paths, clock=time.strftime("%Y-%m-%d", time.gmtime()), **flags)
     settings = wanted.settings._replace(
@@ -100,7 +100,7 @@ def checking(paths: Sequence[str], **flags: Any) -> Request:
         # What a paused job has no Pods for now, it has once it goes on.
         options=wanted.settings.options._replace(resumed=True),
     )
-    return wanted._replace(settings=settings)
+    return wanted._replace(settings=settings, jobs=jobs)
 
 
 def run(
@@ -114,7 +114,8 @@ def run(
         source = standard_input(stdin_filename)
         return check_sources([source], wanted.settings, Reader(exclude=wanted.exclude))
     with shown() as watch:
-        return check(paths, wanted.settings, Reader(exclude=wanted.exclude), wanted.exclude, watch, before)
+        reader = Reader(exclude=wanted.exclude)
+        return check(paths, wanted.settings, reader, wanted.exclude, watch, before, wanted.jobs)
 
 
 def demand_all(result: Result) -> None:

@@ -28,13 +28,15 @@ FAIL_ON = ("error", "warning", "info", "never")
 class Request(NamedTuple):
     """The settings of a run, with the parts of the configuration that are not for the pipeline.
 
-    ``origins`` are the settings by key, each with what gives it.
+    ``origins`` are the settings by key, each with what gives it. ``jobs`` are the processes that check at
+    once, 0 for as many as pay.
     """
 
     settings: Settings
     fail_on: Severity | None
     exclude: tuple[str, ...]
     origins: Mapping[str, Setting]
+    jobs: int = 0
 
 
 # What input_options gives where nobody says anything.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import threading
 
     from podplan.check import Watch
-    from podplan.reading import Unread
-    from podplan.source import Source
 
 PATIENCE = 1.0  # seconds: shorter runs show nothing
 REWRITTEN = 0.1
@@ -32,13 +30,13 @@ class Progress:
         self.total = 0
         self.file = ""
 
-    def watch(self, found: Iterable[Source | Unread], total: int) -> Iterator[Source | Unread]:
+    def watch(self, files: Iterable[str], total: int) -> Iterator[str]:
         """The same files; each is the current one until the next is asked for."""
         self.number, self.total = 0, total
-        for one in found:
+        for file in files:
             self.number += 1
-            self.file = one.file
-            yield one
+            self.file = file
+            yield file
 
     def line(self, width: int) -> str:
         """Such as ``checking 12 of 340: jobs/bert.yaml``, in less than ``width`` columns."""

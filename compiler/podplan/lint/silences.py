@@ -13,10 +13,23 @@ from podplan.provenance import Doc
 from podplan.reading.documents import identity
 from podplan.rules import RULES
 from podplan.source import Source
-from podplan.typing import TYPE_CHECKING
+from podplan.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from podplan.lint.suppression import Page, Suppression
+
+
+class Marked(NamedTuple):
+    """What grows in a run, as plain data; ``rulings`` are what those that were asked for depend on."""
+
+    rulings: tuple[tuple[tuple[int, ...], str], ...]
+    undecided: set[str]
+    pages: dict[str, Page]
+    annotations: dict[Suppression, str]
+    faults: dict[Finding, None]
+    dated: bool
+    used: set[Suppression]
+    refused: dict[Suppression, str]
 
 
 class Silences:
@@ -40,12 +53,40 @@ class Silences:
         ``standard`` is the Pod Security Standard that a namespace enforces: what it refuses is an error. Of a
         privileged one nothing is, unless the configuration says of all namespaces what they enforce.
         """
-        key = sections_of(self.terms, file), standard
+        return self._ruling((sections_of(self.terms, file), standard))
+
+    def _ruling(self, key: tuple[tuple[int, ...], str]) -> Ruling:
         if key not in self._rulings:
+            sections, standard = key
             known = _under(standard, self.terms)
             terms = self.terms._replace(known=known)
-            self._rulings[key] = Ruling(known) if self._all_on else ruling_under(terms, key[0])
+            self._rulings[key] = Ruling(known) if self._all_on else ruling_under(terms, sections)
         return self._rulings[key]
+
+    def marked(self) -> Marked:
+        """What is known here of a part of the files, for a run of which they are a part."""
+        return Marked(
+            tuple(self._rulings),
+            self.undecided,
+            self._pages,
+            self._annotations,
+            self._faults,
+            self._dated,
+            self._used,
+            self._refused,
+        )
+
+    def add(self, marked: Marked) -> None:
+        """Takes over what is known of a part of the files. Raises RequestError."""
+        for key in marked.rulings:
+            self._ruling(key)
+        self.undecided |= marked.undecided
+        self._pages |= marked.pages
+        self._annotations |= marked.annotations
+        self._faults |= marked.faults
+        self._dated = self._dated or marked.dated
+        self._used |= marked.used
+        self._refused |= marked.refused
 
     def anywhere(self) -> list[Policy]:
         """The policies that are on for some file of those asked for so far."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from podplan.findings import Problem, Severity
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
@@ -33,6 +34,14 @@ class Unread(NamedTuple):
     reason: str
 
 
+class Noted(NamedTuple):
+    """What a Reader notes: the files that each file names, the inventories, the root of each file it read."""
+
+    named: dict[str, set[str]]
+    inventories: set[str]
+    roots: dict[str, str]
+
+
 class Reader:
     """Reads the files that profiles refer to, each once in a run: bases and the inventory.
 
@@ -49,9 +58,29 @@ class Reader:
         self.instead = instead
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
-        # Which files each file names, whether they are there or not, and the inventories.
-        self.named: dict[str, set[str]] = {}
-        self.inventories: set[str] = set()
+        self._noted = Noted({}, set(), {})
+
+    @property
+    def named(self) -> Mapping[str, set[str]]:
+        """Which files each file names, whether they are there or not."""
+        return self._noted.named
+
+    @property
+    def inventories(self) -> set[str]:
+        """The files with inventories that were taken."""
+        return self._noted.inventories
+
+    def noted(self) -> Noted:
+        """What was noted since this was last asked, to be added to another Reader."""
+        noted, self._noted = self._noted, Noted({}, set(), {})
+        return noted
+
+    def add(self, noted: Noted) -> None:
+        """Takes over what another Reader noted in a run."""
+        for file, others in noted.named.items():
+            self._noted.named.setdefault(file, set()).update(others)
+        self._noted.inventories.update(noted.inventories)
+        self._noted.roots.update(noted.roots)
 
     def load(self, reference: str, referrer: Doc) -> Doc | Problem:
         """The profile or base that ``extends`` of ``referrer`` names, relative to that file."""
@@ -109,24 +138,30 @@ class Reader:
 
     def note(self, file: str, named: str) -> None:
         """Keeps in mind that ``file`` names another file, so that it depends on it."""
-        self.named.setdefault(file, set()).add(named)
+        self._noted.named.setdefault(file, set()).add(named)
 
     def texts(self, files: Iterable[str]) -> dict[str, str]:
-        """The texts of those of ``files`` that were read here."""
-        return {file: self._sources[file].text for file in files if file in self._sources}
+        """The texts of those of ``files`` that were read."""
+        found = ((file, self.source_of(file)) for file in files)
+        return {file: source.text for file, source in found if source is not None}
 
     def source(self, root: str, path: str) -> Source:
         """The file at ``path``, read once. Raises OutsideRoot and OSError."""
         if path not in self._sources:
             self._sources[path] = read(_content(root, path, self.instead), path)
+        self._noted.roots[path] = root
         return self._sources[path]
 
     def source_of(self, file: str) -> Source | None:
-        """The file, if it was read here."""
+        """The file, if it was read, here or by another Reader of the run."""
+        root = self._noted.roots.get(file)
+        if root is not None and file not in self._sources:
+            with suppress(OSError, OutsideRoot, BoundExceeded):
+                return self.source(root, file)
         return self._sources.get(file)
 
     def _inventory(self, root: str, path: str) -> Doc:
-        self.inventories.add(path)
+        self._noted.inventories.add(path)
         try:
             source = self.source(root, path)
         except (OSError, OutsideRoot) as error:
@@ -176,24 +211,51 @@ def sources(paths: Iterable[str], instead: Mapping[str, str] = {}) -> Iterator[S
 
     A file of ours that reaches a bound raises BoundExceeded, but only after all the others.
     """
-    given_up: list[BoundExceeded] = []
+    given_up: list[str] = []
     for path in paths:
-        root = root_of(path)
         try:
-            yield read(_content(root, path, instead), path)
-        except OutsideRoot as error:
-            yield Unread(path, error.reason)
-        except OSError as error:
-            raise RequestError(f"{path}: {_reason(error)}") from None
+            yield opened(path, instead)
         except BoundExceeded as error:
-            if mentions(root, path, [name.encode() for name in OURS]):
-                given_up.append(error)
-            else:
-                yield Unread(path, "too big or too deep")
+            given_up.append(str(error))
     if given_up:
-        others = len(given_up) - 1
-        more = f" (and {others} more such file{'s' if others > 1 else ''})" if others else ""
-        raise BoundExceeded(f"{given_up[0]}{more}")
+        raise BoundExceeded(in_one(given_up))
+
+
+def opened(path: str, instead: Mapping[str, str] = {}) -> Source | Unread:
+    """One file. Raises RequestError, and BoundExceeded where it is ours and reaches a bound."""
+    root = root_of(path)
+    try:
+        return read(_content(root, path, instead), path)
+    except OutsideRoot as error:
+        return Unread(path, error.reason)
+    except OSError as error:
+        raise RequestError(f"{path}: {_reason(error)}") from None
+    except BoundExceeded:
+        if mentions(root, path, [name.encode() for name in OURS]):
+            raise
+        return Unread(path, "too big or too deep")
+
+
+def reread(path: str, instead: Mapping[str, str] = {}) -> Source:
+    """A file that was read before. Raises RequestError where it is not what it was."""
+    try:
+        again = opened(path, instead)
+    except BoundExceeded:
+        again = Unread(path, "it has grown")
+    if isinstance(again, Unread):
+        raise changed(path)
+    return again
+
+
+def changed(path: str) -> RequestError:
+    """What there is to say where a file changes while it is checked."""
+    return RequestError(f"{path} was changed while it was checked; run podplan again")
+
+
+def in_one(given_up: Sequence[str]) -> str:
+    """One sentence for all files that reached a bound, one at least: the first, and how many others."""
+    others = len(given_up) - 1
+    return given_up[0] + (f" (and {others} more such file{'s' if others > 1 else ''})" if others else "")
 
 
 def standard_input(filename: str = "") -> Source:

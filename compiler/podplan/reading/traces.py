@@ -25,6 +25,14 @@ class Trace:
         self.folders: dict[str, str] = {}
         self.useless = False
 
+    def add(self, other: Trace) -> None:
+        """Takes over what was asked in another process."""
+        for asked, answer in other.files.items():
+            self.useless |= self.files.setdefault(asked, answer) != answer
+        for folder, listed in other.folders.items():
+            self.useless |= self.folders.setdefault(folder, listed) != listed
+        self.useless |= other.useless
+
     def told(self) -> Told:
         """The trace as plain data, with the roots as they are now."""
         return {
@@ -43,6 +51,20 @@ def traced() -> Iterator[Trace]:
         yield trace
     finally:
         _open.remove(trace)
+
+
+def trace_anew() -> Trace | None:
+    """In a process of its own: traces what is read from now on instead of before, if anything is traced."""
+    if not _open:
+        return None
+    _open[:] = [Trace()]
+    return _open[0]
+
+
+def note_other(trace: Trace) -> None:
+    """What was asked in another process was asked."""
+    for mine in _open:
+        mine.add(trace)
 
 
 def note_file(root: str, path: str, content: bytes | Exception) -> None:

@@ -4,7 +4,8 @@ A check is a function of a subject and the params of the policy that yields hits
 folder, and in this table under the name that policies call it by.
 
 A check about all jobs together is two functions: one says what a job leaves behind for it, plain data and
-little of it, and the other is called once with what all jobs left.
+little of it, and the other is called once with what jobs left. What is left has ``keys`` and a ``party``: of
+a job that has no key in common with another party there is nothing to say, and the check is not told of it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -42,6 +42,14 @@ class Named(NamedTuple):
     namespace: str
     called: str
     instance: Instance
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [(self.namespace, self.called)]
+
+    @property
+    def party(self) -> Hashable:
+        return self.instance
 
 
 def spec_of(job: Job) -> Mapping[str, Any]:

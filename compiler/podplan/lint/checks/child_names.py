@@ -5,7 +5,7 @@ Source: t9k-semantics §2.1: children are named after the job, a dash and five h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import islice
 
 from podplan.groups import Group
@@ -86,6 +86,14 @@ class Children(NamedTuple):
 
     job: Named
     names: tuple[str, ...]
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [(self.job.namespace, child) for child in self.names]
+
+    @property
+    def party(self) -> Hashable:
+        return self.job.instance
 
 
 def children_left(job: Job) -> Children | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -173,6 +173,14 @@ class Mounts(NamedTuple):
 
     job: Named
     modes: Mapping[str, str]
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [(self.job.namespace, claim) for claim in self.modes]
+
+    @property
+    def party(self) -> Hashable:
+        return self.job.instance
 
 
 def mounts_left(job: Job) -> Mounts | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -143,6 +143,17 @@ class Members(NamedTuple):
     carried: tuple[Carried, ...] = ()
     group: tuple[str, str] | None = None
     wants: tuple[Wanted, ...] = ()
+
+    @property
+    def keys(self) -> set[Hashable]:
+        if self.job is None:
+            return {self.group}
+        places = (self.job.namespace, *(one.namespace for one in self.carried))
+        return {(where, one.group) for where in places for one in self.carried}
+
+    @property
+    def party(self) -> Hashable:
+        return "PodGroup" if self.job is None else "jobs"
 
 
 def members_left(job: Job) -> Members | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.kubernetes import quantities
@@ -118,14 +118,29 @@ def _seconds(duration: str) -> int:
     return seconds
 
 
+class Ask(NamedTuple):
+    """What a job asks of its queue and the quota that its inventory has for that, in 10⁻⁹ of a resource."""
+
+    resource: str
+    needs: int
+    quota: int
+
+
 class Demand(NamedTuple):
-    """What a job asks of its queue and the quota that its inventory has for that, in 10⁻⁹ by resource."""
+    """What a job asks of its queue, and the file that the job is written in."""
 
     job: Instance
     file: str
     queue: str
-    asks: Mapping[str, int]
-    quota: Mapping[str, int]
+    asks: tuple[Ask, ...]
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [self.queue]
+
+    @property
+    def party(self) -> Hashable:
+        return self.job
 
 
 def demand_left(job: Job) -> Demand | None:
@@ -134,15 +149,15 @@ def demand_left(job: Job) -> Demand | None:
     if job.cr is None or gang is None:
         return None
     queue = queue_of(gang)
-    quota = mapping(entry(job, "queues", queue), "quota")
-    known = {resource: most for resource in quota if (most := quantities.parse(quota[resource])) is not None}
-    if not known:
+    asks = tuple(
+        Ask(resource, sum(effective(group, resource) * group.replicas for group in job.pods), most)
+        for resource, written in mapping(entry(job, "queues", queue), "quota").items()
+        if (most := quantities.parse(written)) is not None
+    )
+    if not asks:
         return None
-    asks = {
-        resource: sum(effective(group, resource) * group.replicas for group in job.pods) for resource in known
-    }
     source = trace(job.cr, ())[-1].doc.source
-    return Demand(named(job).instance, source.file if source is not None else "", queue, asks, known)
+    return Demand(named(job).instance, source.file if source is not None else "", queue, asks)
 
 
 def queue_oversubscribed(left: Mapping[int, Demand], again: Again) -> Iterator[tuple[int, Hit]]:
@@ -152,7 +167,7 @@ def queue_oversubscribed(left: Mapping[int, Demand], again: Again) -> Iterator[t
     """
     by_queue = _by_queue(left)
     for number, one in left.items():
-        for resource, most in one.quota.items():
+        for resource, _, most in one.asks:
             demands = by_queue.get((one.queue, resource), [])
             needs = sum(demand for demand, _ in demands) if demands[:1] and demands[0][1] == number else 0
             if len(demands) > 1 and needs > most:
@@ -188,7 +203,7 @@ def _by_queue(left: Mapping[int, Demand]) -> dict[tuple[str, str], list[tuple[in
     """What jobs ask for with their numbers, largest first, by queue and resource; of variants the largest."""
     largest: dict[tuple[str, str, Instance], tuple[int, int]] = {}
     for number, one in left.items():
-        for resource, demand in one.asks.items():
+        for resource, demand, _ in one.asks:
             key = (one.queue, resource, one.job)
             if demand and (key not in largest or demand > largest[key][0]):
                 largest[key] = demand, number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 
 from podplan.kubernetes.shape import mapping, text
@@ -37,6 +37,14 @@ class Turn(NamedTuple):
     wave: int
     needs: tuple[Need, ...] = ()
     object: Need | None = None
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return list(self.needs) if self.object is None else [self.object]
+
+    @property
+    def party(self) -> Hashable:
+        return "jobs" if self.object is None else "object"
 
 
 def turn_left(job: Job) -> Turn | None:

@@ -1,0 +1,202 @@
+"""Files shared among processes: what is said is the same, whatever becomes of the processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from podplan import check
+from podplan.check import Result
+from podplan.checking import parts, run
+from podplan.checking.workers import forked, processors
+from podplan.cli import checking as command
+from podplan.emit import emit
+from podplan.limits import BoundExceeded
+from podplan.reading import Reader
+from podplan.reading.traces import Trace, traced
+from podplan.requests import RequestError
+from tests.command import podplan
+from tests.test_together import CLUSTER, FILES
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+
+BASE = """\
+apiVersion: podplan/v1
+kind: JobProfileBase
+metadata: {name: common}
+spec:
+  image: registry.example.com/train  # podplan: ignore[IMG] -- it is moved on purpose
+  env: {PASSWORD: swordfish}
+"""
+DERIVED = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: derived, namespace: vision}
+spec:
+  extends: [../bases/common.yaml]
+  job: PyTorchTrainingJob
+  run: [train.py]
+  replicas: 2
+  data: [{name: data, pvc: data, mount: /data}]
+"""
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {key: swordfish, key: other}\n"
+TEXTS = {
+    "derived.yaml": DERIVED,
+    "broken.yaml": "apiVersion: podplan/v1\nkind: JobProfile\n  metadata: [\n",
+    "not-ours.yaml": "{{ if .Values.a }}\n",
+    "secret.yaml": SECRET,
+}
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of files that have something to do with one another, and few enough for each process."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check, "FEWEST", 2)
+    monkeypatch.setattr(check, "FIRST", 1)
+    monkeypatch.setattr(check, "TOGETHER", 2)
+    for folder in (".git", "bases", "jobs"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "bases" / "common.yaml").write_text(BASE)
+    (tmp_path / "inventory.yaml").write_text(emit([CLUSTER.data]))
+    for name, docs in FILES.items():
+        (tmp_path / "jobs" / name).write_text(emit(docs))
+    for name, text in TEXTS.items():
+        (tmp_path / "jobs" / name).write_text(text)
+    return tmp_path
+
+
+def checked(workers: int, path: str = "jobs") -> tuple[Result, Trace]:
+    with traced() as trace:
+        asked = command.checking([path], **command.NO_FLAGS)
+        return check.check([path], asked.settings, Reader(), workers=workers), trace
+
+
+@pytest.mark.usefixtures("tree")
+@pytest.mark.parametrize("workers", [2, 3, 20])
+def test_workers_say_what_one_process_says(workers: int) -> None:
+    alone, trace = checked(1)
+    shared, other = checked(workers)
+    assert shared == alone
+    assert sorted(other.told()["files"]) == sorted(trace.told()["files"]) != []
+    assert alone.summary.suppressed
+    assert {found.location.file for found in alone.findings} >= {"bases/common.yaml", "jobs/a.yaml"}
+    assert {"NAME002", "SCHED012", "YAML001"} <= {found.rule for found in alone.findings}
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.usefixtures("tree")
+def test_what_a_worker_does_not_bring_back_is_done_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone, _ = checked(1)
+    main = os.getpid()
+    part_of = parts.part_of
+
+    def killed(*arguments: object) -> parts.Part:
+        if "jobs/last.yaml" in arguments[-1]:  # type: ignore[operator]
+            os.kill(os.getpid(), signal.SIGKILL)
+        return part_of(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(parts, "part_of", killed)
+    shared, _ = checked(2)
+    assert shared == alone
+    assert os.getpid() == main
+
+
+@pytest.mark.usefixtures("tree")
+def test_more_objects_than_there_may_be_are_given_up_where_one_process_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (run, parts):
+        monkeypatch.setattr(module, "MAX_OBJECTS", 11)
+    alone, _ = checked(1)
+    assert alone.given_up
+    assert checked(2)[0] == alone
+
+
+def test_a_file_that_cannot_be_read_is_told_as_by_one_process(tree: Path) -> None:
+    (tree / "jobs" / "nowhere.yaml").symlink_to("nothing.yaml")
+    said = []
+    for workers in (1, 3):
+        with pytest.raises(RequestError) as error:
+            checked(workers)
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert not multiprocessing.active_children()
+
+
+def test_files_that_are_too_big_are_told_as_by_one_process(tree: Path) -> None:
+    for name in ("a", "last"):
+        path = tree / "jobs" / f"{name}.yaml"
+        path.write_text(path.read_text() + "a: &a [1]\nb: [" + "*a, " * 1001 + "]\n")
+    alone, _ = checked(1)
+    assert alone.given_up[0].count("(and 1 more such file)") == 1
+    assert checked(3)[0] == alone
+
+
+def test_a_file_that_changes_meanwhile_is_refused(tree: Path) -> None:
+    changed = tree / "jobs" / "a.yaml"
+
+    def watch(files: Iterable[str], _: int) -> Iterator[str]:
+        yield from files
+        changed.write_text(changed.read_text() + "# changed\n")
+
+    asked = command.checking(["jobs"], **command.NO_FLAGS)
+    with pytest.raises(RequestError, match=r"jobs/a.yaml was changed while it was checked"):
+        check.check(["jobs"], asked.settings, Reader(), watch=watch)
+
+
+def test_what_is_made_comes_in_the_order_of_the_tasks() -> None:
+    tasks = list(range(50))
+    assert list(forked(tasks, lambda task: task * "x", 3)) == [task * "x" for task in tasks]
+    assert not multiprocessing.active_children()
+
+
+def test_more_than_a_pipe_holds_comes_whole() -> None:
+    big = list(forked([3_000_000, 5_000_000, 10], lambda task: b"x" * task, 2))
+    assert [one and len(one) for one in big] == [3_000_000, 5_000_000, 10]
+
+
+def test_a_worker_that_fails_brings_nothing_more_and_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    def work(task: int) -> int:
+        if task == 2:
+            raise BoundExceeded("too much")
+        return task
+
+    assert list(forked(range(6), work, 2)) == [0, 1, None, 3, None, 5]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_workers_end_once_nobody_wants_more_of_them() -> None:
+    with closing(forked(range(100), lambda task: b"x" * (4_000_000 + task), 2)) as made:
+        next(made)
+    assert not multiprocessing.active_children()
+
+
+def test_there_are_as_many_workers_as_processors_and_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(3)))
+    assert processors() == 3
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(64)))
+    assert processors() == 8
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert processors() == 1
+
+
+def test_the_command_says_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    for number in range(check.FEWEST + 10):
+        name = f"job-{number % 150}"
+        text = emit([{**FILES["a.yaml"][0], "metadata": {"name": name, "namespace": "vision"}}])
+        (tmp_path / f"{number}.yaml").write_text(text)
+    said = {podplan("check", "--no-cache", "-j", jobs, ".", cwd=tmp_path) for jobs in ("1", "2", "5", "0")}
+    [one] = said
+    assert one.code == 1
+    assert "NAME002" in one.out
+    refused = podplan("check", "-j", "-1", ".", cwd=tmp_path)
+    assert refused.code == 2
