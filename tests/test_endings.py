@@ -57,6 +57,28 @@ def test_a_reader_that_goes_away_is_no_verdict(many: Path, unbuffered: str) -> N
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "command",
+    ["check bad.yaml", "check bad.yaml --no-cache", "explain IMG002", "rules", "--help", "--version"],
+)
+def test_no_reader_at_all(many: Path, command: str, unbuffered: str) -> None:
+    """Click, which reads the command line where there are options, makes 1 of it, as for findings."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        [*PODPLAN, *command.split()],
+        cwd=many,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment,
+        check=False,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGPIPE, b"")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_report_that_the_disk_takes_only_in_part(many: Path, unbuffered: str) -> None:
     line = f"(ulimit -f 8; PYTHONUNBUFFERED={unbuffered} podplan check jobs.yaml >part.txt)"
     run = in_shell(line, many)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 import click
@@ -14,6 +15,7 @@ from podplan.typing import Any
 
 def called() -> int:
     """The exit code of the command on the command line. Raises what the command raises."""
+    output = sys.stdout
     try:
         code = podplan.main(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -24,6 +26,11 @@ def called() -> int:
         return WRONG_REQUEST
     except click.Abort:
         return KILLED + 2
+    except SystemExit:
+        if sys.stdout is not output:  # as click does where nobody reads on; it says 1, as for findings
+            sys.stdout = output
+            raise BrokenPipeError from None
+        raise
     return code if isinstance(code, int) else CLEAN
 
 
