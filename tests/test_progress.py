@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.progress import Progress
-from podplan.reading import Unread
 
 JOB = "apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\nmetadata: {name: a}\n"
 
@@ -87,7 +86,7 @@ def test_colours_make_no_difference(folder: Path) -> None:
 
 def test_a_line_fits_and_harms_no_terminal() -> None:
     progress = Progress()
-    assert list(progress.watch([Unread("a\x1b[2J\n.yaml", "x")], 7))
+    assert list(progress.watch(["a\x1b[2J\n.yaml"], 7))
     assert progress.line(80) == "checking 1 of 7: a\\x1b[2J\\n.yaml"
     assert progress.line(20) == "checking 1 of 7"
     assert len(progress.line(5)) < 5
