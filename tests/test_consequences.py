@@ -91,3 +91,12 @@ def test_the_replica_specs_dialect_says_the_missing_image_of_the_worker_once() -
         *once,
         once[0].replace("6:53", "7:55").replace("worker", "launcher"),
     ]
+
+
+def test_a_hardware_class_that_is_no_name_is_looked_up_nowhere() -> None:
+    profile = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: job}\nspec:\n"
+    profile += '  {job: GenericJob, image: "i:1", hardware: {gpus: 8}}\n'
+    found = check_sources([read(profile.encode(), "job.yaml")], Settings(), Reader()).findings
+    assert [(one.rule, one.help) for one in found if one.location.line == 5 and one.rule[:4] == "PROF"] == [
+        ("PROF001", "hardware: a hardware class of the ClusterInventory")
+    ]

@@ -121,3 +121,39 @@ def test_the_text_of_a_string_of_the_wrong_type_is_not_shown() -> None:
 
 def test_a_flood_of_faults_is_cut() -> None:
     assert len(told({f"field{number}": 1 for number in range(10 * MOST_TOLD)})) == MOST_TOLD
+
+
+TELLING: dict[str, Any] = {
+    "description": "The whole.",
+    "properties": {
+        "direct": {"description": "What it trains on.", "type": "object"},
+        "beside": {"description": "Beside the reference.", "$ref": "#/$defs/text"},
+        "through": {"$ref": "#/$defs/text"},
+        "later": {"description": "Now or later.", "if": {"const": "later"}, "else": {"$ref": "#/$defs/text"}},
+        "each": {"description": "All.", "items": {"type": "string"}},
+        "bare": {"properties": {"below": {"type": "object"}}, "description": "Not of what is below."},
+        "nullable": {"type": ["integer", "null"]},
+        "nothing": {"type": "null"},
+    },
+    "$defs": {"text": {"description": "A text.", "type": ["string", "null"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "help"),
+    [
+        ({"direct": 1}, "direct must be a mapping, not an integer", "direct: what it trains on"),
+        ({"beside": []}, "beside must be a string, not a list", "beside: beside the reference"),
+        ({"through": []}, "through must be a string, not a list", "through: a text"),
+        ({"later": []}, "later must be a string, not a list", "later: now or later"),
+        ({"each": [{}]}, "each[0] must be a string, not a mapping", ""),
+        ({"bare": {"below": 1}}, "below must be a mapping, not an integer", ""),
+        ({"beside": 1}, 'beside must be a string, not an integer; write "1", in quotes', ""),
+        ({"nullable": "4"}, "nullable must be an integer, not a string; write 4, without quotes", ""),
+        ({"nothing": 1}, "nothing must be null, not an integer", ""),
+    ],
+)
+def test_a_wrong_type_says_what_the_field_is_for(data: Any, message: str, help: str) -> None:
+    validator = jsonschema_rs.Draft202012Validator(TELLING)
+    [problem] = problems(faults(validator, TELLING, data), TELLING, "Any")
+    assert (problem.message, problem.help) == (message, help)

@@ -67,10 +67,13 @@ def gpu_count(limits: Any, names: tuple[str, ...]) -> int:
 
 
 def _class(name: Cursor, inventory: Cursor, problems: list[Problem]) -> Cursor:
-    """The hardware class in the ClusterInventory; a place where nothing is written if there is none."""
+    """The hardware class in the ClusterInventory; a place where nothing is written if there is none.
+
+    Of a name that is no text the form of the profile tells.
+    """
     classes = inventory.get("spec", "hardware")
     found = classes.get(str(name.value))
-    if name.exists and not found.exists:
+    if isinstance(name.value, str) and not found.exists:
         problems.append(Problem("PROF016", _no_class(str(name.value), classes), name.path))
     return found if name.exists else classes.get("")
 

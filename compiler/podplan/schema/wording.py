@@ -22,13 +22,12 @@ from podplan.kubernetes.structure import (
     unknown_field,
     unquoted,
 )
+from podplan.schema.places import Schema, about_field, followed, node_at
 from podplan.schema.spelling import old_field, old_value
 from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
-
-Schema = dict[str, Any]
 
 MOST_TOLD = 100
 
@@ -51,7 +50,8 @@ _UNKNOWN = ("additionalProperties", "unevaluatedProperties")
 class Fault(NamedTuple):
     """One error of a validator: ``keyword`` refuses ``instance`` at ``path``.
 
-    ``value`` is what the keyword demands, ``around`` the schema that it stands in.
+    ``value`` is what the keyword demands, ``around`` the schema that it stands in; ``about`` is what
+    the field is for.
     """
 
     keyword: str
@@ -59,6 +59,7 @@ class Fault(NamedTuple):
     instance: Any
     path: Path
     around: Schema
+    about: str = ""
 
 
 class _Told(NamedTuple):
@@ -106,8 +107,11 @@ def problems(found: Iterable[Fault], schema: Schema, kind: str) -> list[Problem]
     told: dict[Problem, _Told] = {}
     for fault in found:
         for entry in _worded(fault, schema, kind):
-            if len(told) < MOST_TOLD:
-                told.setdefault(entry.problem, entry)
+            same = entry.problem._replace(help="")  # of alternatives one may say more
+            if same in told and not told[same].problem.help:
+                told[same] = entry
+            elif len(told) < MOST_TOLD:
+                told.setdefault(same, entry)
     accounted = {entry.accounts_for for entry in told.values() if entry.accounts_for}
     return [entry.problem for entry in told.values() if entry.misses not in accounted]
 
@@ -164,8 +168,9 @@ def _meant(error: ValidationError, schema: Schema) -> Iterator[Fault]:
 
 
 def _fault(error: ValidationError, value: Any, schema: Schema) -> Fault:
-    around = _node(schema, tuple(error.schema_path)[:-1])
-    return Fault(error.kind.name, value, error.instance, tuple(error.instance_path), around)
+    around = node_at(schema, tuple(error.schema_path)[:-1])
+    about = about_field(schema, tuple(error.evaluation_path))
+    return Fault(error.kind.name, value, error.instance, tuple(error.instance_path), around, about)
 
 
 def _refusing(keyword: str, branch: list[ValidationError], path: Path) -> list[ValidationError]:
@@ -201,7 +206,7 @@ def _missing_field(fault: Fault, schema: Schema) -> _Told:
     if len(names) > 1:
         message = f"{label(fault.path)} needs {_either([shown(name) for name in names])}"
         return _Told(Problem("SCHEMA003", message, fault.path))
-    field = _followed(schema, fault.around.get("properties", {}).get(names[0]))
+    field = followed(schema, fault.around.get("properties", {}).get(names[0]))
     about: str = field.get("description", "")
     problem = missing(names[0], fault.path, schema=field)
     said = f"{problem.help}, {about[:1].lower()}{about[1:].rstrip('.')}" if about else problem.help
@@ -209,7 +214,8 @@ def _missing_field(fault: Fault, schema: Schema) -> _Told:
 
 
 def _wrong_type(fault: Fault) -> Problem:
-    wanted, value = _as_list(fault.value), fault.instance
+    value = fault.instance
+    wanted = [name for name in _as_list(fault.value) if name != "null"] or ["null"]
     message = (
         f"{label(fault.path)} must be {_either([_TYPES[name] for name in wanted])}, not {called_type(value)}"
     )
@@ -219,7 +225,10 @@ def _wrong_type(fault: Fault) -> Problem:
         change = quoted(fault.path)
     elif isinstance(value, str) and len(wanted) == 1:
         change = unquoted(value, wanted[0], fault.path)
-    return Problem("SCHEMA002", message + _as_it_should_be(value, wanted, words), fault.path, change=change)
+    hint = _as_it_should_be(value, wanted, words)
+    is_plain = {"integer", "number", "boolean"}.issuperset(wanted)
+    help = "" if hint or is_plain or not fault.about else f"{label(fault.path)}: {fault.about}"
+    return Problem("SCHEMA002", message + hint, fault.path, help=help, change=change)
 
 
 def _as_it_should_be(value: Any, wanted: list[str], words: bool) -> str:
@@ -327,19 +336,3 @@ def _either(words: list[str]) -> str:
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _node(schema: Schema, place: Path) -> Schema:
-    """The part of a schema at ``place``; empty where that is no mapping."""
-    node: Any = schema
-    for step in place:
-        node = node[int(step)] if isinstance(node, list) else node.get(step, {})
-    return node if isinstance(node, dict) else {}
-
-
-def _followed(schema: Schema, field: Any) -> Schema:
-    """A field's schema with its reference resolved; what stands beside the reference wins."""
-    if not isinstance(field, dict):
-        return {}
-    reference = field.get("$ref", "")
-    return {**_node(schema, tuple(reference.removeprefix("#/").split("/"))), **field} if reference else field
