@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import groupby
@@ -56,9 +56,9 @@ def check(
     turns = _checked(files, run, workers)
     for _ in watch(turns, len(files)) if watch else turns:
         pass
-    if run.unread:
-        run.given_up.append(in_one(run.unread))
-    return _ended(run, folders)
+    if run.beyond:
+        run.given_up.append(in_one(run.beyond))
+    return _ended(run, files, folders)
 
 
 def check_sources(
@@ -75,7 +75,7 @@ def check_sources(
         if isinstance(source, Source):
             texts[source.file] = source.text
         _check_source(source, run)
-    return _ended(run, folders)
+    return _ended(run, texts, folders)
 
 
 def _checked(files: Sequence[str], run: Run, workers: int) -> Iterator[str]:
@@ -116,14 +116,16 @@ def _check_file(file: str, run: Run) -> None:
     try:
         source = opened(file, run.reader.instead)
     except BoundExceeded as error:
-        run.unread.append(str(error))
+        run.unread.add(file)
+        run.beyond.append(str(error))
     else:
         _check_source(source, run)
 
 
-def _ended(run: Run, folders: tuple[str, ...]) -> Result:
+def _ended(run: Run, files: Iterable[str], folders: tuple[str, ...]) -> Result:
     """What is said of all files together, and the result."""
-    _check_rendered(run)
+    if run.rendered:
+        _check_rendered(run, {os.path.realpath(file) for file in files if file not in run.unread})
     for number, seen in run.together.said(run.silences.anywhere()):
         run.findings += set_findings(number, seen, run)
     if run.settings.terms.policy_texts:
@@ -135,8 +137,8 @@ def _check_source(source: Source | Unread, run: Run) -> None:
     run.counts["files"] += 1
     if isinstance(source, Unread):
         run.not_checked[source.reason] += 1
+        run.unread.add(source.file)
         return
-    run.files.add(os.path.realpath(source.file))
     if source.holds_secret:
         run.secret.add(source.file)
     said = run.silences.graded(source.file, as_far_as_bounds(file_findings(source, run), run))
@@ -145,10 +147,10 @@ def _check_source(source: Source | Unread, run: Run) -> None:
         run.texts[source.file] = source.text
 
 
-def _check_rendered(run: Run) -> None:
+def _check_rendered(run: Run, checked: Collection[str]) -> None:
     """Rendered CRs that are up to date: their source says what there is to say, where it is checked too."""
     for origin, source in run.rendered:
-        if source in run.files:
+        if source in checked:
             run.not_checked["rendered CR: its source is"] += 1
         else:
             item, text = run.again.item(origin)

@@ -22,7 +22,7 @@ class Origin(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Where a job came from, None where no file gives it again; and what it left for each check, plain data."""
+    """Where a job came from, None where no file gives it again, and what it left for each check."""
 
     origin: Origin | None
     left: tuple[Any, ...]

@@ -32,8 +32,8 @@ class Gathered:
         self.secret: set[str] = set()  # files of which no line is shown
         self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
         self.given_up: list[str] = []
-        self.unread: list[str] = []  # what was given up before it was read
-        self.files: set[str] = set()
+        self.beyond: list[str] = []  # what is said of files that reach a bound when they are read
+        self.unread: set[str] = set()
         self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
         self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
 

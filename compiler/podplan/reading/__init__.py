@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from sys import intern
 
 from podplan.findings import Problem, Severity
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
@@ -26,6 +27,9 @@ from podplan.rules import RULES
 from podplan.source import Source, read
 from podplan.typing import NamedTuple
 
+# Files that others name and that are kept: bases serve many profiles, the source of a rendered CR one.
+MOST_SOURCES = 1_000
+
 
 class Unread(NamedTuple):
     """A file that is not checked, and in a few words why."""
@@ -37,13 +41,18 @@ class Unread(NamedTuple):
 class Noted(NamedTuple):
     """What a Reader notes: the files that each file names, the inventories, the root of each file it read."""
 
-    named: dict[str, set[str]]
+    named: dict[str, tuple[str, ...]]
     inventories: set[str]
     roots: dict[str, str]
 
+    def note(self, file: str, others: Iterable[str]) -> None:
+        """Keeps in mind that ``file`` names other files, of which each is named by many."""
+        there = self.named.get(file, ())
+        self.named[file] = (*there, *(intern(one) for one in dict.fromkeys(others) if one not in there))
+
 
 class Reader:
-    """Reads the files that profiles refer to, each once in a run: bases and the inventory.
+    """Reads the files that others refer to, and keeps the last of them: bases, inventories, sources of CRs.
 
     A given ``inventory`` is that of every profile and CR, and none is looked for; else it is not looked for
     in what ``exclude`` says, shell patterns as for ``files.expand``. ``instead`` has texts that are taken for
@@ -61,7 +70,7 @@ class Reader:
         self._noted = Noted({}, set(), {})
 
     @property
-    def named(self) -> Mapping[str, set[str]]:
+    def named(self) -> Mapping[str, Collection[str]]:
         """Which files each file names, whether they are there or not."""
         return self._noted.named
 
@@ -78,7 +87,7 @@ class Reader:
     def add(self, noted: Noted) -> None:
         """Takes over what another Reader noted in a run."""
         for file, others in noted.named.items():
-            self._noted.named.setdefault(file, set()).update(others)
+            self._noted.note(file, others)
         self._noted.inventories.update(noted.inventories)
         self._noted.roots.update(noted.roots)
 
@@ -138,7 +147,7 @@ class Reader:
 
     def note(self, file: str, named: str) -> None:
         """Keeps in mind that ``file`` names another file, so that it depends on it."""
-        self._noted.named.setdefault(file, set()).add(named)
+        self._noted.note(file, (named,))
 
     def texts(self, files: Iterable[str]) -> dict[str, str]:
         """The texts of those of ``files`` that were read."""
@@ -146,11 +155,13 @@ class Reader:
         return {file: source.text for file, source in found if source is not None}
 
     def source(self, root: str, path: str) -> Source:
-        """The file at ``path``, read once. Raises OutsideRoot and OSError."""
-        if path not in self._sources:
-            self._sources[path] = read(_content(root, path, self.instead), path)
+        """The file at ``path``. Raises OutsideRoot and OSError."""
+        source = self._sources.pop(path, None) or read(_content(root, path, self.instead), path)
+        self._sources[path] = source  # the last of them is the one that was asked for last
+        if len(self._sources) > MOST_SOURCES:
+            del self._sources[next(iter(self._sources))]
         self._noted.roots[path] = root
-        return self._sources[path]
+        return source
 
     def source_of(self, file: str) -> Source | None:
         """The file, if it was read, here or by another Reader of the run."""
