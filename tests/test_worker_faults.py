@@ -21,7 +21,7 @@ import pytest
 from tests.command import BAD_JOB, JOB, Run, heeding
 
 PATIENCE = 60  # seconds that a run may take
-SOON = 5  # seconds in which a worker has to notice that its parent is gone
+SOON = 15  # seconds in which a worker has to notice that its parent is gone
 WORKERS = 3
 CHECK = (sys.executable, "-m", "podplan", "check", ".", "--jobs")
 

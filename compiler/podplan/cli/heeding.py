@@ -12,9 +12,8 @@ from podplan.typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FrameType
 
-# Seconds until an end that was raised, and did not come about, is raised again; and after an import.
-AGAIN = 1.0
-SOON = 0.01
+AGAIN = 1.0  # seconds until an end that was raised, and did not come about, is raised again
+SOON = 0.01  # seconds until it is looked again whether an import is over
 _IMPORTS = "<frozen importlib._bootstrap>"
 
 
