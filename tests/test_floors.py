@@ -17,7 +17,7 @@ PACKAGE = Path(podplan.__path__[0])
 FLOORS = [
     {"typing"},
     {"patterns"},
-    {"limits", "nearest", "requests"},
+    {"alignment", "limits", "nearest", "requests"},
     {"source"},
     {"provenance"},
     {"facts", "findings"},

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from itertools import pairwise
 
+from podplan.alignment import stretches
 from podplan.check import Result
 from podplan.findings import Finding
 from podplan.lsp.diagnostics import Places, diagnostic
@@ -110,8 +110,7 @@ def differences(old: str, new: str, encoding: Encoding) -> list[dict[str, Any]]:
 
     return [
         {"range": span(bare, (*start_of(a), *start_of(b)), encoding), "newText": "".join(after[c:d])}
-        for tag, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-        if tag != "equal"
+        for a, b, c, d in stretches(before, after)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from podplan.alignment import unified
 from podplan.findings import Edit, Fix
 from podplan.report.frame import near, reach
 from podplan.report.style import PLAIN, Style
@@ -34,13 +35,11 @@ def diff(repaired: Repaired, style: Style = PLAIN) -> str:
 
 def difference(before: Mapping[str, str], after: Mapping[str, str], style: Style = PLAIN) -> str:
     """A unified diff between texts of files; ``after`` has those that changed."""
-    from difflib import unified_diff
-
     return "".join(
         _ended(line, style)
         for file in sorted(after)
-        for line in unified_diff(
-            before[file].splitlines(keepends=True), after[file].splitlines(keepends=True), file, file
+        for line in unified(
+            before[file].splitlines(keepends=True), after[file].splitlines(keepends=True), (file, file)
         )
     )
 

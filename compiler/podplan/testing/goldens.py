@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from difflib import unified_diff
 
+from podplan.alignment import unified
 from podplan.check import Result, summarised
 from podplan.findings import Severity
 from podplan.lint.anchors import ON_SECRETS
@@ -112,7 +112,7 @@ def _difference(
 
 
 def short_diff(old: Sequence[str], new: Sequence[str], golden: str) -> tuple[str, ...]:
-    lines = list(unified_diff(old, new, golden, "rendered now", lineterm="", n=1))
+    lines = list(unified(old, new, (golden, "rendered now"), "", around=1))
     left = len(lines) - MAX_DIFF_LINES
     return (*lines[:MAX_DIFF_LINES], *([f"... and {left} more lines"] if left > 0 else []))
 
