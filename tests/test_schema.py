@@ -109,6 +109,13 @@ def test_what_surrounds_the_spec(changes: dict[str, Any], said: str) -> None:
     assert line.startswith(said)
 
 
+def test_two_forms_of_a_kind_are_both_named() -> None:
+    data = deepcopy(full("ColossalAIJob.launcher"))
+    data["spec"]["replicaSpecs"] = []
+    [problem] = [one for one in check_cr(data, VERSION).problems if one.rule == "SCHEMA009"]
+    assert problem.help == 'write "torchConfig" and "replicaSpecs", or "launcher" and "worker"'
+
+
 IMAGE = "REGISTRY/NAME:TAG"
 
 

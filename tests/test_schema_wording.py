@@ -93,6 +93,10 @@ def told(data: Any) -> list[str]:
         ({"twice": 1}, ['SCHEMA002 /twice: twice must be a string, not an integer; write "1", in quotes']),
         ({"fixed": "v2"}, ['SCHEMA004 /fixed: fixed must be v1, not "v2"']),
         ({"both": "x"}, ["SCHEMA009 /both: both has to be worked out by hand"]),
+        (
+            {"sized": {"a": 1, "b": 2, "c": 3}},
+            ['SCHEMA005 /sized: sized must have at most 1 field, not 3; keep "a", "b" or "c"'],
+        ),
         ({"cuont": 1}, ['SCHEMA001 /cuont: unknown field "cuont"; did you mean "count"?']),
         ([], ["SCHEMA002 : the document must be a mapping, not a list"]),
     ],

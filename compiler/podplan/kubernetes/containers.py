@@ -87,7 +87,11 @@ def _mounts(
         elif where:
             taken[where] = (*at, "mountPath")
         if text(mount, "subPath") and text(mount, "subPathExpr"):
-            yield Problem("SCHEMA009", "subPath and subPathExpr may not stand together", (*at, "subPathExpr"))
+            yield Problem(
+                "SCHEMA009",
+                "subPath and subPathExpr may not stand together; keep one of them",
+                (*at, "subPathExpr"),
+            )
         privileged = mapping(container, "securityContext").get("privileged") is True
         if mount.get("mountPropagation") == "Bidirectional" and not privileged:
             message = "mountPropagation Bidirectional is for privileged containers only"

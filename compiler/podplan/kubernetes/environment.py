@@ -61,7 +61,9 @@ def _value_from(variable: dict[str, Any], path: Path) -> Iterator[Problem]:
     given = [name for name in SOURCES if name in source]
     if text(variable, "value") and given:
         related = (((*path[:-1], "value"), "the value"),)
-        yield Problem("SCHEMA009", "value and valueFrom may not stand together", path, related=related)
+        yield Problem(
+            "SCHEMA009", "value and valueFrom may not stand together; keep one of them", path, related=related
+        )
     elif not given:
         yield Problem("SCHEMA003", f"valueFrom needs one of {', '.join(SOURCES[:-1])}", path)
     elif len(given) > 1:

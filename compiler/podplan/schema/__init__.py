@@ -166,16 +166,16 @@ def _dialect(kind: str, spec: Any) -> tuple[str, list[Problem]]:
     told = {name: written for name, fields in dialects.items() if (written := _written(spec, fields))}
     if len(told) == 1:
         return next(iter(told)), []
+    forms = ", or ".join(" and ".join(f'"{field}"' for field in fields) for fields in dialects.values())
     if told:
         order = list(spec)
         first, second = sorted(told.values(), key=lambda fields: order.index(fields[0]))
         message = f'"{second[0]}" and "{first[0]}" belong to two forms of {kind} that exclude each other'
         related = tuple((("spec", field), f'"{field}" is of the other form') for field in first)
-        return "", [Problem("SCHEMA009", message, ("spec", second[0]), on_key=True, related=related)]
+        return "", [Problem("SCHEMA009", message, ("spec", second[0]), True, f"write {forms}", related)]
     misspelt = _misspelt_dialect(kind, dialects, spec)
     if misspelt:
         return misspelt, []
-    forms = ", or ".join(" and ".join(f'"{field}"' for field in fields) for fields in dialects.values())
     return "", [Problem("SCHEMA003", f"spec of a {kind} needs {forms}", ("spec",))]
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator, ValidationError
 
 MOST_TOLD = 100
+MOST_LISTED = 8
 
 _TYPES = {
     "object": "a mapping",
@@ -265,6 +266,8 @@ def _wrong_length(fault: Fault) -> Problem:
     )
     bound = f"at {'least' if end == 'min' else 'most'} {fault.value} {one if fault.value == 1 else many}"
     message = f"{label(fault.path)} must have {bound}, not {len(fault.instance)}"
+    if fault.keyword == "maxProperties" and fault.value == 1:
+        message += f"; keep {_either([shown(name) for name in list(fault.instance)[:MOST_LISTED]])}"
     return Problem("SCHEMA005", message, fault.path)
 
 
