@@ -349,3 +349,14 @@ def test_a_note_about_an_admission_policy_is_no_failure(folder: Path) -> None:
     (folder / "rules" / "no-host-network.yaml").write_text(VAP.replace("  validations:\n", audited))
     assert "POLICY003" not in podplan("test", "rules", cwd=folder).out
     assert podplan("test", "rules", cwd=folder).code == 0
+
+
+def test_names_of_strangers_move_no_cursor_and_are_not_told_whole(folder: Path) -> None:
+    strange = f'name: "\\e[2J no labels {"a" * 100_000}"'
+    edit(folder / "rules" / "own.yaml", "name: no labels", strange)
+    edit(folder / "rules" / "own.yaml", "at: [/metadata]", "at: [/spec]")
+    run = podplan("test", cwd=folder)
+    assert run.code == 1
+    assert "\\x1b[2J no labels aaa" in run.out
+    assert "\x1b" not in run.out
+    assert len(run.out) < 10_000

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from podplan.report.json import json_text
+from podplan.report.visible import cut, visible
 from podplan.testing import Failure, Outcome, Tested
 from podplan.typing import Any
 
@@ -16,7 +17,7 @@ def render_text(outcome: Outcome, coverage: bool) -> str:
     lines += (f"{file}: written" for file in outcome.written)
     if coverage:
         lines += (_covered(tested) for tested in outcome.tested)
-    return "".join(f"{line}\n" for line in [*lines, _summary(outcome)])
+    return "".join(f"{visible(cut(line))}\n" for line in [*lines, _summary(outcome)])
 
 
 def render_json(outcome: Outcome, coverage: bool) -> str:
@@ -29,7 +30,7 @@ def render_json(outcome: Outcome, coverage: bool) -> str:
     }
     if coverage:
         document["coverage"] = [_entry(tested) for tested in outcome.tested]
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json_text(document, indent=2) + "\n"
 
 
 def _failure(failure: Failure) -> Iterator[str]:
