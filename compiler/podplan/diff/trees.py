@@ -196,6 +196,8 @@ def _stale(
 
     Most profiles are in the tree, with the same flags: what they render is known.
     """
+    if not rendered:
+        return ()
     known = {(os.path.realpath(job.file), job.environment, *_named(job.cr)): job.cr.data for job in jobs}
     unknown = {os.path.realpath(one.file) for one in broken}
     found: dict[Stale, None] = {}
