@@ -17,7 +17,7 @@ _WORD = pattern(r"[A-Za-z_-]*")
 _BRACKETS = pattern(r"[ \t]*\[([^\]]*)\][ \t]*")
 _UNTIL = pattern(r"until=(\S+)[ \t]*")
 _REASON = pattern(r"--[ \t]*")
-_LATE_UNTIL = pattern(r"\buntil\s*=?\s*\d{4}-")
+_LATE_UNTIL = pattern(r"\buntil(?:\s*=)?\s*\d{4}-")
 _WORDS = ("ignore", "ignore-file")
 
 

@@ -18,7 +18,7 @@ _NAME = pattern(
     r"|(?:API|ACCESS|SECRET|PRIVATE|ACCOUNT|AUTH|ENCRYPTION|SIGNING|STORAGE|LICENSE)[_-]?KEY)",
     re.IGNORECASE,
 )
-_WITH_PASSWORD = pattern(r"[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
+_WITH_PASSWORD = pattern(r"[a-z0-9+.-]://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
 _NOT_A_SECRET = pattern(
     r"true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Z]:\\.*|\$.*|\S+\.(?:json|pem|key|crt|txt|ya?ml)",
     re.DOTALL | re.IGNORECASE,

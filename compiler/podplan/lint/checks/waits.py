@@ -20,9 +20,12 @@ from podplan.patterns import pattern
 from podplan.typing import Any
 
 _LOOP = pattern(
-    r"\b(?:until|while\s+!)\s+(?P<asks>[^;\n]{1,500})[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL
+    r"\b(?:until|while\s+!)\s+(?P<asks>[^;\s][^;\n]{0,499})[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b",
+    re.DOTALL,
 )
-_FOREVER = pattern(r"\bwhile\s+(?:true|:|\[\s*1\s*\])\s*[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL)
+_FOREVER = pattern(
+    r"\bwhile\s+(?:true|:|\[\s*1\s*\])[^\S\n]*[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b", re.DOTALL
+)
 _ASKS = pattern(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig|curl|wget)\b|/dev/tcp/")
 # What ends a loop that has not got what it waits for.
 _ENDS = pattern(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")

@@ -1,0 +1,59 @@
+"""What strangers write is searched in time that grows with its length, and not with its square."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+
+from podplan.lint.checks._secrets import _WITH_PASSWORD
+from podplan.lint.checks.waits import _FOREVER, _LOOP
+from podplan.lint.directives import _LATE_UNTIL
+
+LENGTH = 40_000  # characters, of which the square takes seconds
+SEARCHES = {
+    "letters that may begin a URL": (_WITH_PASSWORD, "a" * LENGTH),
+    "URLs within URLs": (_WITH_PASSWORD, "a://" * (LENGTH // 4)),
+    "an endless loop and many empty lines": (_FOREVER, "while true" + "\n" * LENGTH),
+    "an endless loop and many blanks": (_FOREVER, "while true" + " " * LENGTH),
+    "a condition of blanks": (_LOOP, "until" + " " * LENGTH),
+    "a reason of blanks": (_LATE_UNTIL, "until" + " " * LENGTH),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_takes_no_square(name: str) -> None:
+    pattern, text = SEARCHES[name]
+    begun = process_time()
+    assert not pattern.search(text)
+    assert process_time() - begun < 0.3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "until nslookup a; do sleep 1; done",
+        "until   nslookup a\ndo\n  sleep 1\ndone",
+        "while !  nc -z a 1 ;\n do sleep 1; done",
+    ],
+)
+def test_loops_are_found(text: str) -> None:
+    assert _LOOP.search(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["while true; do ping a; done", "while [ 1 ] \n\n do\nping a\ndone", "while :\r\ndo :; done"]
+)
+def test_endless_loops_are_found(text: str) -> None:
+    assert _FOREVER.search(text)
+
+
+@pytest.mark.parametrize("text", ["http://u:secret@h", "see postgres+pg://u:secret@h/d"])
+def test_passwords_of_urls_are_found(text: str) -> None:
+    assert _WITH_PASSWORD.search(text)
+    assert not _WITH_PASSWORD.search(text.replace("secret", "$PASSWORD"))
+
+
+@pytest.mark.parametrize("text", ["until 2026-01-01", "until=2026-01-01", "so until = 2026-01-01"])
+def test_late_days_are_found(text: str) -> None:
+    assert _LATE_UNTIL.search(text)
