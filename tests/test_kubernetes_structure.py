@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path as File
 from typing import Any
 
@@ -18,6 +19,7 @@ import yaml
 from podplan import bundled, kubernetes
 from podplan.findings import Change, Problem
 from podplan.kubernetes import names, schemas, structure
+from tests.test_linear import work
 
 ROOT = File(__file__).parents[1]
 POD: dict[str, Any] = {
@@ -322,3 +324,16 @@ def test_a_valid_pod_loads_no_library() -> None:
         env={"PYTHONPATH": str(ROOT / "compiler")},
     )
     assert run.stdout.strip() == "set()"
+
+
+def test_words_of_a_list_are_looked_at_and_not_explained_one_by_one() -> None:
+    schema, version = schemas.definition("Container", kubernetes.DEFAULT_VERSION), kubernetes.DEFAULT_VERSION
+
+    def explained(words: list[Any]) -> list[Problem]:
+        container = {"name": "a", "image": "b:1", "args": words}
+        return list(structure.explain(schema, container, version))
+
+    few, many = (work(partial(explained, ["a"] * number)) for number in (10, 1_000))
+    assert many < few + 5 * 1_000
+    assert explained(["a"] * 1_000) == []
+    assert [one.path for one in explained(["a", "é", "\ud800", 1])] == [("args", 2), ("args", 3)]
