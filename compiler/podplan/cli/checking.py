@@ -35,6 +35,7 @@ NO_FLAGS: Mapping[str, Any] = {
     "no_ignores": False,
     "today": "",
     "baseline": "",
+    "jobs": 0,
 }
 
 

@@ -8,7 +8,7 @@ from itertools import islice
 from podplan.findings import Change, Problem
 from podplan.groups import Group
 from podplan.lint import checks
-from podplan.lint.policy import PLACEHOLDER, Policy, PolicyError, Scope, filled
+from podplan.lint.policy import Policy, PolicyError, Scope, filled
 from podplan.lint.seen import Seen
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Place
@@ -57,7 +57,7 @@ def apply_to_all(
                 and _is_of(policy.scope, job.cr.data.get("kind"))
             ):
                 subject = Subject(job.cr, job, None, (), job.cr.data)
-                yield number, _unfilled(policy, hit) or _as_seen(policy, subject, hit)
+                yield number, _as_seen(policy, subject, hit)
 
 
 def apply_to_variants(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[Seen]:
@@ -129,23 +129,12 @@ def _parts(scope: Scope, job: Job, group: Group) -> Iterator[Subject]:
 def _seen(policy: Policy, subject: Subject) -> Iterator[Seen]:
     try:
         for hit in checks.hits(policy, subject):
-            yield _unfilled(policy, hit) or _as_seen(policy, subject, hit)
+            yield _as_seen(policy, subject, hit)
     except PolicyError as error:
         if policy.origin is None:
             raise
         for problem in error.problems:
             yield Seen("file", policy.origin, problem)
-
-
-def _unfilled(policy: Policy, hit: Hit) -> Seen | None:
-    """What to say of a policy of an organisation whose message has a placeholder that nothing fills."""
-    names = PLACEHOLDER.findall(policy.message) if policy.origin is not None else ()
-    strange = next((name for name in names if name not in hit.values), None)
-    if policy.origin is None or strange is None:
-        return None
-    known = ", ".join(f"{{{name}}}" for name in sorted(hit.values)) or "no values"
-    message = f"{{{strange}}} stands for nothing; this check gives {known}"
-    return Seen("file", policy.origin, Problem("POLICY001", message, ("message",)))
 
 
 def _change(policy: Policy, hit: Hit) -> Change | None:
