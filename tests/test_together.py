@@ -144,6 +144,26 @@ def test_jobs_that_have_nothing_in_common_are_not_looked_at_together(monkeypatch
     assert not shown
 
 
+def test_a_pod_that_somebody_wrote_counts_in_its_pod_group() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "by-hand", "namespace": "vision", "labels": {GROUP: "gang"}},
+        "spec": {"containers": [{"name": "c", "image": "registry.example.com/train:1"}]},
+    }
+    group = {
+        "apiVersion": "scheduler.tensorstack.dev/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "gang", "namespace": "vision"},
+        "spec": {"minMember": 2},
+    }
+    job = cr("one", labels={GROUP: "gang"})
+    full = {found.rule for found in checked(sources({"a.yaml": [group, pod, job]})).findings}
+    short = {found.rule for found in checked(sources({"a.yaml": [group, job]})).findings}
+    assert "SCHED012" not in full
+    assert "SCHED012" in short
+
+
 def test_many_rows_are_packed_and_come_back_in_their_order() -> None:
     first, others = Rows(), Rows()
     made = [Row(Origin(f"{number}.yaml", 0), (number, None)) for number in range(5 * MOST_OPEN // 2)]

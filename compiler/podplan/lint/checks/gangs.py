@@ -146,14 +146,16 @@ class Members(NamedTuple):
 
     @property
     def keys(self) -> set[Hashable]:
-        if self.job is None:
+        if self.group is not None:
             return {self.group}
-        places = (self.job.namespace, *(one.namespace for one in self.carried))
+        places = [one.namespace for one in self.carried]
+        if self.job is not None:  # a Pod that somebody wrote is of no job
+            places.append(self.job.namespace)
         return {(where, one.group) for where in places for one in self.carried}
 
     @property
     def party(self) -> Hashable:
-        return "PodGroup" if self.job is None else "jobs"
+        return "jobs" if self.group is None else "PodGroup"
 
 
 def members_left(job: Job) -> Members | None:
