@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from podplan import emit as emitting
 from podplan.emit import emit, emit_document
 from podplan.limits import BoundExceeded
 from podplan.source import read
@@ -188,3 +189,10 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
             check=True,
         )
         assert json.loads(done.stdout)["data"] == CONFIG_MAP["data"]
+
+
+def test_aliases_of_a_long_text_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emitting, "MAX_WRITTEN_TEXT", 100_000)
+    emit_document({"args": ["x" * 1_000] * 90})
+    with pytest.raises(BoundExceeded, match="more than 100,000 characters"):
+        emit_document({"args": ["x" * 1_000] * 100})

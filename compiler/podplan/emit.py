@@ -26,7 +26,7 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from podplan.limits import MAX_DEPTH, BoundExceeded
+from podplan.limits import MAX_DEPTH, MAX_WRITTEN_TEXT, BoundExceeded, beyond
 from podplan.patterns import pattern
 from podplan.typing import Any
 
@@ -64,9 +64,10 @@ def emit_document(data: Any, header: str | None = None) -> str:
     """The YAML text of one document of dicts with string keys, lists, strings, numbers, bools and None.
 
     ``header`` becomes comment lines above it. Raises TypeError for any other type, ValueError for a
-    number that JSON cannot hold and BoundExceeded for data that is nested too deeply or contains itself.
+    number that JSON cannot hold and BoundExceeded for data that is nested too deeply or contains itself, and
+    for a text that would fill the memory, as aliases of a long one do.
     """
-    stream = io.StringIO()
+    stream = _Bounded()
     # The stubs of PyYAML leave out what is written in C.
     emitter = cyaml.CEmitter(stream, width=_UNLIMITED, allow_unicode=True)  # type: ignore[attr-defined]
     emit: Emit = emitter.emit
@@ -83,6 +84,16 @@ def emit_document(data: Any, header: str | None = None) -> str:
     if not text.isascii():
         text = _TO_ESCAPE.sub(lambda match: f"\\u{ord(match[0]):04X}", text)
     return _comment(header) + text.removeprefix(" ")
+
+
+class _Bounded(io.StringIO):
+    """What the emitter writes to, a few kilobytes at a time."""
+
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > MAX_WRITTEN_TEXT:
+            message = f"one document is more than {MAX_WRITTEN_TEXT:,} characters of YAML"
+            raise BoundExceeded(beyond("written-text", f"{message}; look for aliases of a long text in it"))
+        return super().write(text)
 
 
 def _comment(header: str | None) -> str:
