@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from podplan.source import Path, read
+from podplan.source.plain import KEYS, VALUES
 from tests.reading import one
 
 BLOCK = """\
@@ -79,6 +80,11 @@ SPANS: list[tuple[str, Path, bool, tuple[int, int, int, int], str]] = [
     ('a: "x\n  y"\n', ("a",), False, (1, 4, 2, 5), '"x\n  y"'),
     ("a: &n !!str 5\n", ("a",), False, (1, 4, 1, 14), "&n !!str 5"),
     ("? k\n: v\n", ("k",), True, (1, 3, 1, 4), "k"),
+    ("? one\n  two\n: v\n", ("one two",), True, (1, 3, 2, 6), "one\n  two"),
+    ("? one\n\n  two\n: v\n", ("one\ntwo",), True, (1, 3, 3, 6), "one\n\n  two"),
+    ("a  b : 1\n", ("a  b",), True, (1, 1, 1, 5), "a  b"),
+    ("!!str 5: x\n", ("5",), True, (1, 1, 1, 8), "!!str 5"),
+    ("a: &k key\nb: {*k : 1}\n", ("b", "key"), True, (2, 5, 2, 7), "*k"),
     ("y: 2\n1.50: 3\n", ("true",), True, (1, 1, 1, 2), "y"),
     ("y: 2\n1.50: 3\n", ("1.5",), True, (2, 1, 2, 5), "1.50"),
     ("- - a\n  - b\n- c\n", (0,), False, (1, 3, 2, 6), "- a\n  - b"),
@@ -97,6 +103,15 @@ def test_span(text: str, path: Path, on_key: bool, place: tuple[int, int, int, i
     span = document.span(path, on_key)
     assert text[span.start : span.end] == slice_
     assert span[:4] == place
+
+
+def test_no_more_scalars_are_kept_than_are_worth_it() -> None:
+    text = "".join(f"k{i}: {i}.50\n" for i in range(10_000))
+    document = one(text)
+    assert document.data == {f"k{i}": i + 0.5 for i in range(10_000)}
+    assert document.span(("k9999",), on_key=True)[:4] == (10_000, 1, 10_000, 6)
+    assert 0 < len(KEYS) < 5_000
+    assert 0 < len(VALUES) < 5_000
 
 
 def test_spans_of_a_later_document_count_from_the_start_of_the_file() -> None:

@@ -109,16 +109,12 @@ class Document:
 
     __slots__ = ("_base", "_lines", "_place", "_place_end", "_start", "_tables", "data", "file", "index")
 
-    def __init__(self, file: str, index: int, built: Built, base: int, start: int, lines: Lines) -> None:
-        self.data = built.data
+    def __init__(self, file: str, built: Built, base: int, start: int, lines: Lines) -> None:
+        self.index, self.data, self._place, self._place_end, self._tables = built
         self.file = file
-        self.index = index
-        self._place = built.place
-        self._place_end = built.place_end
         self._base = base
         self._start = start
         self._lines = lines
-        self._tables = built.tables
 
     def __repr__(self) -> str:
         return f"Document({self.file!r}, {self.index})"
@@ -263,9 +259,9 @@ def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source
 
 
 def _take(builder: Builder, base: int, source: Source, lines: Lines) -> None:
-    for index, built in builder.documents:
-        start = built.start + base if source.documents else _start(source.text)
-        source.documents.append(Document(source.file, index, built, base, start, lines))
+    for start, built in builder.documents:
+        begins = start + base if source.documents else _start(source.text)
+        source.documents.append(Document(source.file, built, base, begins, lines))
     for trouble in builder.troubles.faults:
         source.faults.append(_fault(trouble, base, lines))
     for trouble in builder.troubles.hints:

@@ -27,14 +27,12 @@ from podplan.limits import MAX_DEPTH
 from podplan.source import scalars
 from podplan.source.merging import bad_source, merge
 from podplan.source.places import Alias, Merge, Table, repeated_keys, table
-from podplan.source.plain import KEYS, VALUES, Odd
+from podplan.source.plain import KEYS, NO_NUMBER, VALUES, Odd
 from podplan.source.properties import Properties, any_in
-from podplan.source.scalars import NUMBER_STARTS, WORDS
+from podplan.source.scalars import WORDS
 from podplan.source.tally import Tally
 from podplan.source.troubles import Troubles, short
-from podplan.typing import Any, NamedTuple
-
-_KEY_STARTS = NUMBER_STARTS | {"<"}
+from podplan.typing import Any
 
 
 def _counted(get: Callable[[], Any], tally: Tally) -> Callable[[], Any]:
@@ -49,21 +47,16 @@ def _counted(get: Callable[[], Any], tally: Tally) -> Callable[[], Any]:
     return counted
 
 
-class Built(NamedTuple):
-    """One document: its data, its place (value start and end), the offset where its text begins,
-    and the keys of its mappings that have merge keys."""
-
-    data: Any
-    place: Any
-    place_end: Any
-    start: int
-    tables: dict[int, Table]
+# One document: its index, its data, its place (value start and end), and the keys of its mappings that have
+# merge keys.
+Built = tuple[int, Any, Any, Any, dict[int, Table]]
 
 
 class Builder:
     """Builds the documents of one text; what was built before a syntax error stays in ``documents``.
 
-    ``first`` is the index of the first document. What is wrong is in ``troubles``.
+    Each is there with the offset where its text begins. ``first`` is the index of the first document. What
+    is wrong is in ``troubles``.
     """
 
     def __init__(self, text: str, tally: Tally, first: int = 0) -> None:
@@ -92,22 +85,23 @@ class Builder:
         places: list[Any] = []
         in_map = False
         key: Any = None
-        key_start = end = 0
+        key_start: Any = 0
+        end: Any = None
         while True:
             event = get()
             kind = type(event)
             if in_map:
                 if kind is ScalarEvent:
                     if has_properties and (event.tag is not None or event.anchor is not None):
-                        key = properties.key(event)
+                        key, end = properties.key(event), event.end_mark.index
+                    elif event.style:
+                        key, end = event.value, event.end_mark.index
                     else:
-                        key = event.value
-                        if (key in WORDS or key[0] in _KEY_STARTS) and not event.style:
-                            try:
-                                key = keys[key]
-                            except Odd:
-                                key = properties.odd_key(event)
-                    end = event.end_mark.index
+                        try:
+                            key = keys[event.value]
+                            end = None  # the key is as long as its text, and marks are dear
+                        except Odd:
+                            key, end = properties.odd_key(event), event.end_mark.index
                 elif kind is MappingEndEvent:
                     if merging and merging[-1] is data:
                         merge(merging.pop(), places, troubles)
@@ -130,15 +124,14 @@ class Builder:
                 event = get()
                 kind = type(event)
             if kind is ScalarEvent:
+                value = event.value
                 if has_properties and (event.tag is not None or event.anchor is not None):
                     value = properties.scalar(event)
-                else:
-                    value = event.value
-                    if (value in WORDS or value[0] in NUMBER_STARTS) and not event.style:
-                        try:
-                            value = values[value]
-                        except Odd:
-                            value = properties.odd_value(event)
+                elif (value < NO_NUMBER or value in WORDS) and not event.style:
+                    try:
+                        value = values[value]
+                    except Odd:
+                        value = properties.odd_value(event)
                 if in_map:
                     data[key] = value
                     places += (key, key_start, end, event.start_mark.index, event.end_mark.index)
@@ -208,9 +201,7 @@ class Builder:
             secret = isinstance(data, dict) and data.get("kind") == "Secret"
             for event in self._properties.odd:
                 self.troubles.hint(event, scalars.hint(event.value, secret))
-        self.documents.append(
-            (self.troubles.document, Built(data, places[0], places[1], start, self._tables))
-        )
+        self.documents.append((start, (self.troubles.document, data, places[0], places[1], self._tables)))
         self.troubles.document += 1
 
     def _tell_repeated(self) -> None:

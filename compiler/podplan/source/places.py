@@ -2,9 +2,9 @@
 
 Offsets are 0-based, in code points. Those of a collection are one flat list, its *places*: ``[start, end,
 is_mapping]``, then for each entry of a mapping ``key, key start, key end, value start, value end``, for each
-of a list ``value start, value end``. A value that is a collection has its own places as value start and None
-as value end; an alias has an ``Alias``. ``end`` is False for block collections: libyaml lets their end
-overshoot.
+of a list ``value start, value end``. The end of a key that is written as it is read may be None: its length
+tells. A value that is a collection has its own places as value start and None as value end; an alias has an
+``Alias``. ``end`` is False for block collections: libyaml lets their end overshoot.
 """
 
 from __future__ import annotations
@@ -65,11 +65,17 @@ def entry(place: Any, step: str | int, tables: dict[int, Table]) -> Entry | None
         if found is None:
             return None
         owner, i = found
-        return Entry(*owner[i + 1 : i + MAP_STRIDE])
+        return Entry(owner[i + 1], _key_end(owner, i), *owner[i + 3 : i + MAP_STRIDE])
     if not isinstance(step, int) or not 0 <= step < (len(place) - HEAD) // LIST_STRIDE:
         return None
     i = HEAD + step * LIST_STRIDE
     return Entry(None, None, *place[i : i + LIST_STRIDE])
+
+
+def _key_end(places: list[Any], i: int) -> Any:
+    """Where the key that is written at ``places[i]`` ends."""
+    key, start, end = places[i : i + 3]
+    return start + len(key) if end is None else end
 
 
 def table(places: list[Any], tables: dict[int, Table]) -> Table:
@@ -104,11 +110,11 @@ def repeated_keys(places: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
     """Each key of a mapping that stands there before: the key, its start and end, and the first start."""
     first: dict[str, Any] = {}
     for i in range(HEAD, len(places), MAP_STRIDE):
-        key, start, end = places[i : i + 3]
+        key, start = places[i : i + 2]
         if isinstance(key, Merge):
             continue
         if key in first:
-            yield key, start, end, first[key]
+            yield key, start, _key_end(places, i), first[key]
         else:
             first[key] = start
 

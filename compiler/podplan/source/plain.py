@@ -9,6 +9,7 @@ from podplan.typing import Any
 _INFINITE = (float("inf"), float("-inf"))
 _MOST_KEPT = 4096
 _LONGEST_KEPT = 64
+NO_NUMBER = ":"  # what is not less begins with none of "+-.0123456789"
 
 
 class Odd(Exception):
@@ -22,21 +23,26 @@ class Values(dict[str, Any]):
         value = scalars.resolve(text)
         if value.__class__ is not str and (not_json(value) or scalars.hint(text)):
             raise Odd
-        if len(self) < _MOST_KEPT and len(text) <= _LONGEST_KEPT:
-            self[text] = value
+        _keep(self, text, value)
         return value
 
 
 class Keys(dict[str, str]):
-    """Plain scalars -> keys; raises Odd for the merge key and for what is no key."""
+    """Plain keys that mean what is written, in one line; raises Odd for all others. Not all are kept."""
 
     def __missing__(self, text: str) -> str:
-        key = scalars.key_text(text)
-        if key is None or text == "<<":
+        if text == "<<" or scalars.key_text(text) != text or text.split() != [text]:
             raise Odd
-        if len(self) < _MOST_KEPT and len(text) <= _LONGEST_KEPT:
-            self[text] = key
-        return key
+        _keep(self, text, text)
+        return text
+
+
+def _keep(kept: dict[str, Any], text: str, value: Any) -> None:
+    """Note what a short scalar means. When they are too many all are forgotten: what is usual comes again."""
+    if len(text) <= _LONGEST_KEPT:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[text] = value
 
 
 def not_json(value: Any) -> bool:

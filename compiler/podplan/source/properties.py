@@ -53,9 +53,11 @@ class Properties:
         return value
 
     def odd_key(self, event: Any) -> Any:
-        """The key of a plain scalar that is none, or the merge key."""
+        """The key of a plain scalar that is none or another, or the merge key."""
         if event.value == "<<":
             return Merge(event.start_mark.index)
+        if (key := scalars.key_text(event.value)) is not None:
+            return key
         what = "null" if scalars.resolve(event.value) is None else "a number beyond 64 bits"
         self._troubles.at(
             event, "YAML008", f"a key is {what}, which Kubernetes refuses; write a word, or quote it"

@@ -27,7 +27,10 @@ _UNQUOTED = {
 
 def holds_secret(text: str, documents: Iterable[Any], is_broken: bool) -> bool:
     """Whether one of the ``documents`` (their data) is a Secret, or the text of a broken file looks so."""
-    return any(map(_is_secret, documents)) or (is_broken and bool(_LOOKS_SECRET.search(text)))
+    for data in documents:
+        if _is_secret(data):
+            return True
+    return is_broken and bool(_LOOKS_SECRET.search(text))
 
 
 def unquoted(rule: str, message: str) -> str:
