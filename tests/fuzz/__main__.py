@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 from random import SystemRandom
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from tests.fuzz.session import Asked
@@ -101,11 +102,11 @@ def fuzzed(asked: Asked) -> Done:
         shutil.rmtree(asked.folder, ignore_errors=True)
     before = set(_left(asked.folder))
     asked.folder.mkdir(parents=True, exist_ok=True)
-    with asked.log.open("wb") as log:
+    # libFuzzer ends a session without a word to Python, which would remove its folders.
+    with asked.log.open("wb") as log, TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "tests.fuzz.session", *map(str, asked)]
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, **ENVIRONMENT}
-        )
+        environment = {**os.environ, **ENVIRONMENT, "TMPDIR": scratch}
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=environment)
         fault = ""
         try:
             code = process.wait(asked.seconds + STARTING)
