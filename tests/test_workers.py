@@ -179,6 +179,19 @@ def test_workers_end_once_nobody_wants_more_of_them() -> None:
     assert not multiprocessing.active_children()
 
 
+def test_no_worker_is_forked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    forks = []
+    fork = os.fork
+
+    def counted() -> int:
+        forks.append(None)
+        return fork()
+
+    monkeypatch.setattr(os, "fork", counted)
+    assert list(forked([1, 2], lambda task: task, 2000)) == [1, 2]
+    assert len(forks) == 2
+
+
 def test_there_are_as_many_workers_as_processors_and_not_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(3)))
     assert processors() == 3

@@ -36,10 +36,11 @@ def forked(
 ) -> Generator[Made | None, None, None]:
     """What ``work`` makes of each task, in order; None where nobody made it. What is made must be picklable.
 
-    ``number`` are the workers, one at least. To close the iterator is to end them.
+    ``number`` are the workers, one at least, and no more than tasks. To close the iterator is to end them.
     """
     from multiprocessing import get_context
 
+    number = min(number, len(tasks))
     fork = get_context("fork")
     readers: list[Connection] = []
     workers = []
