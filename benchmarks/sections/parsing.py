@@ -21,7 +21,7 @@ def section(folder: Path, scale: Scale) -> Section:
     }
     rows = []
     for name, path in made.items():
-        taken, _ = answer("benchmarks.reading", str(path), str(scale.turns(9)), *WAYS)
+        taken, _ = answer("benchmarks.reading", str(path), str(scale.turns(15)), *WAYS)
         ours, theirs = (answer("benchmarks.reading", str(path), "1", way)[1] for way in WAYS)
         value = median(old / new for new, old in zip(taken["read"], taken["yaml.load"], strict=True))
         what = f"`read` of {number:,} {name}, with positions"
