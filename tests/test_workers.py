@@ -180,7 +180,7 @@ def test_workers_end_once_nobody_wants_more_of_them() -> None:
 
 
 def test_no_worker_is_forked_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    forks = []
+    forks: list[None] = []
     fork = os.fork
 
     def counted() -> int:
