@@ -1,7 +1,7 @@
 """Signals at any moment of a run, not only where it does something to a file (tests/test_faults.py).
 
 A moment is a line that is run, or a bytecode of the modules that write files (tests/faulty.py). `make test`
-has a few of them, spread over the run; `make faults` has each bytecode, and some hundreds of the lines.
+has a few of them, spread over the run; `make faults` has each bytecode, and a hundred lines of each command.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.test_faults import COMMANDS, check_whole, made, tree, with_cache
 HEEDED = ("term", "hup", "int")
 CACHED = "check repository --cache-dir cache"
 LONGER = ("fix", "import")
-SHORT, LONG = 9, 300  # moments of a run that are tried
+SHORT, LONG = 9, 100  # moments of a run that are tried
 LAST = 9  # steps that a run may have less than another: folders list their files in any order
 BETWEEN = 10  # bytecodes between the making of a file and the keeping of its name are a few more
 KEEPING = 900  # bytecodes at the end of a run, in which an entry is written to the cache
