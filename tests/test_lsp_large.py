@@ -149,6 +149,16 @@ def test_a_document_that_is_too_long_is_told_once_and_takes_no_room(folder: Path
     assert session.told()["long.yaml"] == []
 
 
+def test_of_a_base_that_is_left_out_a_profile_tells_what_it_does(folder: Path) -> None:
+    session = Session(folder)
+    session.open("bases/0.yaml", BASE.replace("WORLD_SIZE", "'a=b'") + "#" * MAX_CHECKED)
+    assert len(session.told()["bases/0.yaml"]) == 1
+    session.open("jobs/0.yaml", PROFILE.format(name="job", base=0))
+    note, found = session.told()["bases/0.yaml"]
+    assert note.startswith("this file is not checked as you type")
+    assert 'name "a=b"' in found
+
+
 def test_what_changed_last_has_room_first() -> None:
     documents = Documents()
     for number in range(4):
@@ -178,6 +188,7 @@ def test_closed_documents_leave_nothing(folder: Path) -> None:
         *vars(documents).values(),
         workspace._dependents,
         session.server._published,
+        session.server._left_out,
         *session.server.report,
     ]
     assert not any(held)

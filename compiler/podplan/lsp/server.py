@@ -90,6 +90,7 @@ class Server:
         self._published: set[str] = set()
         self._due: float | None = None
         self._took = 0.0  # seconds, the last check
+        self._left_out: dict[str, list[Message]] = {}  # what was said of documents that are, by URI
         self._stage = "new"
         self._cancelled: set[Any] = set()
 
@@ -134,7 +135,7 @@ class Server:
     def check(self) -> None:
         """Checks the open documents now, and publishes what is found."""
         self._due = None
-        before, began = self.report.left_out, time.monotonic()
+        began = time.monotonic()
         try:
             self.report = self.workspace.check()
             told = diagnostics(self.report, self.workspace.documents, self.encoding)
@@ -145,7 +146,9 @@ class Server:
             self._took = time.monotonic() - began
         documents = self.workspace.documents
         versions = {one.uri: one.version for one in documents.open.values()}
-        known = {documents.uri(path) for path, _ in before.items() & self.report.left_out.items()}
+        left_out = {uri: told[uri] for uri in map(documents.uri, self.report.left_out)}
+        known = {uri for uri, found in left_out.items() if self._left_out.get(uri) == found}
+        self._left_out = left_out
         for uri in (*(uri for uri in told if uri not in known), *(self._published - told.keys())):
             params: Message = {"uri": uri, "diagnostics": told.get(uri, [])}
             if versions.get(uri) is not None:
