@@ -156,8 +156,8 @@ def _run(arguments: list[str], fault: str, step: int, steps: str, counted: int) 
     sys.argv = ["podplan", *arguments]
     # The stream of before the fork may hold what the parent has not written yet.
     sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
-    for number in SIGNALS.values():
-        if number != signal.SIGKILL:
+    for number in (*SIGNALS.values(), *UNCAUGHT.values()):
+        if number not in (signal.SIGKILL, signal.SIGPIPE):
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     if steps == "paths":
         _watch(os.getcwd(), fault, step, counted)
