@@ -111,11 +111,13 @@ $(VENV)/.fuzz: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
 	@touch $@
 
-fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--seconds 3600", --target NAME
+fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--seconds 3600", or "--runs N --seed S" for the same inputs each time; --target NAME
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
+FAULTS := tests/test_faults.py tests/test_faults_signals.py tests/test_endings.py tests/test_worker_faults.py
+
 faults: $(STAMP)  ## let every fault happen at every step of every command, and two runs at once many times
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough tests/test_faults.py tests/test_endings.py
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough $(FAULTS)
 
 PEERS := build/peers
 bench: $(STAMP)   ## measure speed and memory beside peers; ARGS=--short for a first look, --smoke to see it run, --write

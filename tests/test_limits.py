@@ -71,6 +71,7 @@ CASES = {
     "nodes": Case(20, {"job.yaml": JOB}),
     "aliases": Case(2, {"job.yaml": JOB + "x: [&a 1, *a, *a, *a]\n"}),
     "expanded-nodes": Case(8, {"job.yaml": JOB + "x: [&a [1, 2, 3, 4, 5], *a, *a]\n"}),
+    "expanded-text": Case(8, {"job.yaml": JOB + "x: [&a [one, two], &b three, *a, *b]\n"}),
     "suppressions": Case(1, {"job.yaml": "# podplan: ignore[NET001] a\n# podplan: ignore[NET002] b\n" + JOB}),
     "objects": Case(1, {"a.yaml": JOB, "b.yaml": JOB}),
     "replicas": Case(2, {"job.yaml": JOB}, ("lower", "job.yaml")),

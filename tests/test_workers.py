@@ -173,6 +173,16 @@ def test_a_worker_that_fails_brings_nothing_more_and_says_nothing(capfd: pytest.
     assert capfd.readouterr() == ("", "")
 
 
+def test_where_no_worker_can_be_had_nothing_is_brought_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(24, "too many open files")
+
+    monkeypatch.setattr(os, "fork", refused)
+    assert list(forked(range(5), lambda task: task, 2)) == [None] * 5
+    monkeypatch.setattr(os, "pipe", refused)
+    assert list(forked(range(5), lambda task: task, 2)) == [None] * 5
+
+
 def test_workers_end_once_nobody_wants_more_of_them() -> None:
     with closing(forked(range(100), lambda task: b"x" * (4_000_000 + task), 2)) as made:
         next(made)

@@ -16,6 +16,7 @@ LIMITS = {
     "nodes": 1_000_000,  # keys and values of one file
     "aliases": 1_000,  # of one file
     "expanded-nodes": 100_000,  # what all aliases of one file stand for, written out
+    "expanded-text": 8 * 1024 * 1024,  # characters in them
     "suppressions": 1_000,  # comments of one file that silence findings
     "objects": 200_000,  # CRs of one run, one for each environment and instance, and Kubernetes objects
     "seconds": 600,  # of one run
@@ -66,6 +67,7 @@ MAX_DOCUMENTS = LIMITS["documents"]
 MAX_NODES = LIMITS["nodes"]
 MAX_ALIASES = LIMITS["aliases"]
 MAX_EXPANDED_NODES = LIMITS["expanded-nodes"]
+MAX_EXPANDED_TEXT = LIMITS["expanded-text"]
 MAX_SUPPRESSIONS = LIMITS["suppressions"]
 MAX_OBJECTS = LIMITS["objects"]
 MAX_SECONDS = min(LIMITS["seconds"], 10**9)  # no timer takes much more

@@ -42,33 +42,32 @@ def forked(
 
     number = min(number, len(tasks))
     fork = get_context("fork")
-    readers: list[Connection] = []
+    readers: dict[int, Connection] = {}
     workers = []
     gc.freeze()  # a worker that looks for garbage would else copy all that it shares with this process
     try:
         for first in range(number):
-            reader, writer = fork.Pipe(duplex=False)
-            readers.append(reader)
-            worker = fork.Process(
-                target=_work, args=(tasks[first::number], work, writer, tuple(readers)), daemon=True
-            )
-            with closing(writer), suppress(OSError):  # there may be no more processes
-                worker.start()
+            with suppress(OSError):  # there may be no more processes, or files
+                readers[first], writer = fork.Pipe(duplex=False)
+                own = tasks[first::number], work, writer, tuple(readers.values())
+                worker = fork.Process(target=_work, args=own, daemon=True)
+                with closing(writer):
+                    worker.start()
                 workers.append(worker)
         for turn in range(len(tasks)):
-            yield _received(readers[turn % number])
+            yield _received(readers.get(turn % number))
     finally:
         for worker in workers:
             worker.kill()
         for worker in workers:
             worker.join()
-        for reader in readers:
+        for reader in readers.values():
             reader.close()
 
 
-def _received(reader: Connection) -> Any:
+def _received(reader: Connection | None) -> Any:
     try:
-        return reader.recv()
+        return reader and reader.recv()
     except (EOFError, OSError):
         return None
 

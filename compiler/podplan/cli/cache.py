@@ -165,6 +165,8 @@ def keep(folder: str, key: str, said: Said, trace: Trace) -> None:
     """Keep what was said, if it pays and the trace tells all; the oldest entries make place for it."""
     from tempfile import mkstemp
 
+    from podplan.cli.heeding import held
+
     if trace.useless or len(trace.files) < FEWEST_FILES:
         return
     with suppress(OSError, ValueError):
@@ -172,15 +174,16 @@ def keep(folder: str, key: str, said: Said, trace: Trace) -> None:
         if len(body) > MAX_ENTRY_BYTES - 100:
             return
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor, temporary = mkstemp(dir=folder, suffix=SUFFIX)
-        try:
-            with open(descriptor, "wb") as stream:
-                stream.write(_checksum(key, body).encode() + b"\n" + body)
-            os.replace(temporary, os.path.join(folder, key + SUFFIX))
-        except BaseException:
-            with suppress(OSError):  # renamed already, or the folder is gone
-                os.unlink(temporary)
-            raise
+        with held():
+            descriptor, temporary = mkstemp(dir=folder, suffix=SUFFIX)
+            try:
+                with open(descriptor, "wb") as stream:
+                    stream.write(_checksum(key, body).encode() + b"\n" + body)
+                os.replace(temporary, os.path.join(folder, key + SUFFIX))
+            except BaseException:
+                with suppress(OSError):  # renamed already, or the folder is gone
+                    os.unlink(temporary)
+                raise
         evict(folder, MAX_ENTRIES, MAX_BYTES)
 
 

@@ -80,6 +80,9 @@ def held() -> Iterator[None]:
     """Signals wait until what is inside is done: a file has its place then, or nothing is left of it."""
     import signal
 
+    if not hasattr(signal, "pthread_sigmask"):  # Windows has none
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
         signal.pthread_sigmask(

@@ -12,7 +12,7 @@ from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
 
 WIDTH = 80  # within which a change is told in one line
 GREEN = "32"
-_COMMAND = re.compile(r"^(\s*)::", re.MULTILINE)  # of a workflow, in whose log this may be
+_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)  # of a workflow, in whose log this may be
 _COLOURS = {"created": GREEN, "mended": GREEN, "removed": RED, "broken": RED, "re-run": YELLOW}
 
 

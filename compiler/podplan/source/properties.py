@@ -135,12 +135,11 @@ class Properties:
             self._troubles.at(event, "YAML006", _undefined(event.anchor))
             return {}, None
         value, places, _ = anchor
-        if places is not None:
-            if value is data or any(frame[0] is value for frame in stack):
-                message = f"*{event.anchor} stands inside of &{event.anchor} itself; write the values out"
-                self._troubles.at(event, "YAML006", message)
-                return {}, None
-            self._tally.expand(value, len(stack))
+        if places is not None and (value is data or any(frame[0] is value for frame in stack)):
+            message = f"*{event.anchor} stands inside of &{event.anchor} itself; write the values out"
+            self._troubles.at(event, "YAML006", message)
+            return {}, None
+        self._tally.expand(value, len(stack))
         return value, places
 
 

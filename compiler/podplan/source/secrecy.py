@@ -11,8 +11,11 @@ from podplan.patterns import pattern
 from podplan.typing import Any
 
 _KINDS = frozenset({"secret", "secretlist"})
-# For text that is not data: a kind with whatever properties, or what only Secrets have.
-_LOOKS_SECRET = pattern(r"""kind["']?\s*:\s*(?:[&!*]\S*\s+)*["']?Secret|\bstringData\b""")
+# For text that is not data: a kind with a few properties, or what only Secrets have. More properties, or some
+# that are longer, nobody writes, and to look for any number of them would take the square of the text.
+_LOOKS_SECRET = pattern(
+    r"""kind["']?\s{0,20}:\s{0,200}(?:[&!*]\S{0,200}\s{1,200}){0,4}["']?Secret|\bstringData\b"""
+)
 # What is said in place of the messages that may quote a tag, the name of an alias or part of a scalar.
 _UNQUOTED = {
     "YAML001": "the text is not YAML from here on; quote the value if it is plain text",

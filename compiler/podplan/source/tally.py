@@ -7,6 +7,7 @@ from podplan.limits import (
     MAX_DEPTH,
     MAX_DOCUMENTS,
     MAX_EXPANDED_NODES,
+    MAX_EXPANDED_TEXT,
     MAX_NODES,
     BoundExceeded,
     beyond,
@@ -17,7 +18,7 @@ from podplan.typing import Any
 class Tally:
     """Counts what a file uses; every method raises BoundExceeded when its bound is passed."""
 
-    __slots__ = ("aliases", "documents", "expanded", "file", "nodes", "read")
+    __slots__ = ("aliases", "documents", "expanded", "expanded_text", "file", "nodes", "read")
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -26,6 +27,7 @@ class Tally:
         self.read = 0
         self.aliases = 0
         self.expanded = 0
+        self.expanded_text = 0
 
     def exceeded(self, limit: str, what: str, bound: int, cure: str) -> BoundExceeded:
         return BoundExceeded(beyond(limit, f"{self.file}: more than {bound:,} {what}; {cure}"))
@@ -56,7 +58,8 @@ class Tally:
             raise self.exceeded("aliases", "aliases", MAX_ALIASES, "write the values out")
 
     def expand(self, value: Any, depth: int) -> None:
-        """Count the nodes that an alias for ``value`` stands for, written out below ``depth`` levels."""
+        """Count the nodes and the text that an alias for ``value`` stands for, written out below ``depth``
+        levels."""
         waiting = [(value, depth + 1)]
         while waiting:
             node, level = waiting.pop()
@@ -68,3 +71,8 @@ class Tally:
                 self.depth(level)
                 below = node.values() if isinstance(node, dict) else node
                 waiting.extend((entry, level + 1) for entry in below)
+            elif isinstance(node, str):
+                self.expanded_text += len(node)
+                if self.expanded_text > MAX_EXPANDED_TEXT:
+                    cure = "write the values out where they are needed"
+                    raise self.exceeded("expanded-text", "characters behind aliases", MAX_EXPANDED_TEXT, cure)
