@@ -152,6 +152,30 @@ def test_a_file_that_changes_meanwhile_is_refused(tree: Path) -> None:
         check.check(["jobs"], asked.settings, Reader(), watch=watch)
 
 
+def test_a_base_that_changes_meanwhile_is_refused_before_its_secrets_are_shown(tree: Path) -> None:
+    base = tree / "bases" / "common.yaml"
+
+    def watch(files: Iterable[str], _: int) -> Iterator[str]:
+        yield from files
+        base.write_text(BASE.replace("spec:", "spec:\n  # a line more"))
+
+    asked = command.checking(["jobs"], **command.NO_FLAGS)
+    with pytest.raises(RequestError, match=r"bases/common.yaml was changed while it was checked"):
+        check.check(["jobs"], asked.settings, Reader(), watch=watch, workers=2)
+
+
+def test_workers_that_read_different_texts_of_a_base_are_not_believed(tree: Path) -> None:
+    path = str(tree / "bases" / "common.yaml")
+    one, other = Reader(), Reader()
+    one.source(str(tree), path)
+    (tree / "bases" / "common.yaml").write_text(BASE + "  workingDir: /app\n")
+    other.source(str(tree), path)
+    run_of_both = Reader()
+    run_of_both.add(one.noted())
+    with pytest.raises(RequestError, match="was changed while it was checked"):
+        run_of_both.add(other.noted())
+
+
 def test_what_is_made_comes_in_the_order_of_the_tasks() -> None:
     tasks = list(range(50))
     assert list(forked(tasks, lambda task: task * "x", 3)) == [task * "x" for task in tasks]

@@ -39,11 +39,13 @@ class Unread(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """What a Reader notes: the files that each file names, the inventories, the root of each file it read."""
+    """What a Reader notes: the files that each file names, the inventories, and of each file that it read the
+    root, and what tells in this run whether it still has the text that it had."""
 
     named: dict[str, tuple[str, ...]]
     inventories: set[str]
     roots: dict[str, str]
+    texts: dict[str, int]
 
     def note(self, file: str, others: Iterable[str]) -> None:
         """Keeps in mind that ``file`` names other files, of which each is named by many."""
@@ -67,7 +69,7 @@ class Reader:
         self.instead = instead
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
-        self._noted = Noted({}, set(), {})
+        self._noted = Noted({}, set(), {}, {})
 
     @property
     def named(self) -> Mapping[str, Collection[str]]:
@@ -81,15 +83,17 @@ class Reader:
 
     def noted(self) -> Noted:
         """What was noted since this was last asked, to be added to another Reader."""
-        noted, self._noted = self._noted, Noted({}, set(), {})
+        noted, self._noted = self._noted, Noted({}, set(), {}, {})
         return noted
 
     def add(self, noted: Noted) -> None:
-        """Takes over what another Reader noted in a run."""
+        """Takes over what another Reader noted in a run. Raises RequestError where it read another text."""
         for file, others in noted.named.items():
             self._noted.note(file, others)
         self._noted.inventories.update(noted.inventories)
         self._noted.roots.update(noted.roots)
+        for file, text in noted.texts.items():
+            self._demand_same(file, text)
 
     def load(self, reference: str, referrer: Doc) -> Doc | Problem:
         """The profile or base that ``extends`` of ``referrer`` names, relative to that file."""
@@ -155,13 +159,19 @@ class Reader:
         return {file: source.text for file, source in found if source is not None}
 
     def source(self, root: str, path: str) -> Source:
-        """The file at ``path``. Raises OutsideRoot and OSError."""
+        """The file at ``path``. Raises OutsideRoot and OSError, and RequestError if it is not what it was."""
         source = self._sources.pop(path, None) or read(_content(root, path, self.instead), path)
         self._sources[path] = source  # the last of them is the one that was asked for last
         if len(self._sources) > MOST_SOURCES:
             del self._sources[next(iter(self._sources))]
         self._noted.roots[path] = root
+        self._demand_same(path, hash(source.text))
         return source
+
+    def _demand_same(self, file: str, text: int) -> None:
+        """What is said of one text, and what is hidden of it, does not hold for another."""
+        if self._noted.texts.setdefault(file, text) != text:
+            raise changed(file)
 
     def source_of(self, file: str) -> Source | None:
         """The file, if it was read, here or by another Reader of the run."""
