@@ -92,6 +92,18 @@ def test_workers_say_what_one_process_says(workers: int) -> None:
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.parametrize("workers", [1, 3])
+def test_an_inventory_is_called_as_seen_from_the_first_file(workers: int, tree: Path) -> None:
+    """Files that are named in several ways are checked by several workers."""
+    (tree / "more").mkdir()
+    for number in range(8):
+        (tree / "jobs" / f"0{number}.yaml").write_text("kind: ConfigMap\n")
+        (tree / "more" / f"{number}.yaml").write_text(emit(FILES["a.yaml"]))
+    asked = command.checking(["jobs"], **command.NO_FLAGS)
+    paths = ["jobs/00.yaml", *(str(path) for path in (tree / "more", tree / "jobs"))]
+    assert check.check(paths, asked.settings, Reader(), workers=workers).inventories == {"inventory.yaml"}
+
+
 @pytest.mark.usefixtures("tree")
 def test_what_a_worker_does_not_bring_back_is_done_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     alone, _ = checked(1)

@@ -52,6 +52,7 @@ def check(
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
     files = tuple(expand(paths, exclude))
+    reader.begin(files)
     run = Run(settings, reader, before, lambda file: reread(file, reader.instead))
     turns = _checked(files, run, workers)
     for _ in watch(turns, len(files)) if watch else turns:

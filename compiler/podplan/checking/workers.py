@@ -47,7 +47,8 @@ def forked(
     gc.freeze()  # a worker that looks for garbage would else copy all that it shares with this process
     try:
         for first in range(number):
-            with suppress(OSError):  # there may be no more processes, or files
+            # There may be no more processes or files, and a daemon of multiprocessing may have none.
+            with suppress(OSError, AssertionError):
                 readers[first], writer = fork.Pipe(duplex=False)
                 own = tasks[first::number], work, writer, tuple(readers.values())
                 worker = fork.Process(target=_work, args=own, daemon=True)
@@ -57,6 +58,7 @@ def forked(
         for turn in range(len(tasks)):
             yield _received(readers.get(turn % number))
     finally:
+        gc.unfreeze()
         for worker in workers:
             worker.kill()
         for worker in workers:

@@ -56,7 +56,10 @@ def shown(environment: Mapping[str, str] = os.environ) -> Iterator[Watch | None]
     if not _is_watched(environment):
         yield None
         return
+    # All that the thread needs is imported before: a process may be forked while it is at work.
     from threading import Event, Thread
+
+    from podplan.report import frame, visible  # noqa: F401
 
     progress, ended = Progress(), Event()
     writer = Thread(target=_write, args=(progress, ended), daemon=True)

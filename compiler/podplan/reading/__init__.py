@@ -70,6 +70,12 @@ class Reader:
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
         self._noted = Noted({}, set(), {}, {})
+        self._firsts: dict[str, str] = {}
+        self._files: Iterator[str] = iter(())
+
+    def begin(self, files: Iterable[str]) -> None:
+        """Takes note of the files of a run: what lies above them is called as seen from the first one."""
+        self._firsts, self._files = {}, iter(files)
 
     @property
     def named(self) -> Mapping[str, Collection[str]]:
@@ -130,15 +136,22 @@ class Reader:
         file = _file(doc)
         root = root_of(file)
         if root not in self._inventories:
-            found = list(_inventories(root, in_user_terms(root, file), self._exclude, self.instead))
+            shown = in_user_terms(root, self._first_below(root) or file)
+            found = list(_inventories(root, shown, self._exclude, self.instead))
             if len(found) > 1:
-                shown = " and ".join(found[:2])
+                first = " and ".join(found[:2])
                 raise RequestError(
-                    f"there are {len(found)} ClusterInventory files ({shown}); say which one with --inventory"
+                    f"there are {len(found)} ClusterInventory files ({first}); say which one with --inventory"
                     " or with inventory = in podplan.toml"
                 )
             self._inventories[root] = self._inventory(root, found[0]) if found else None
         return self._inventories[root]
+
+    def _first_below(self, root: str) -> str:
+        """The first file of the run below a root, whoever asks: workers do in any order. "" for none."""
+        while root not in self._firsts and (file := next(self._files, "")):
+            self._firsts.setdefault(root_of(file), file)
+        return self._firsts.get(root, "")
 
     def inventory_if_any(self, doc: Doc, named: str = "") -> Doc | None:
         """The same, but None where there are several to choose from."""
