@@ -170,6 +170,7 @@ def test_the_exit_code_is_the_same_in_all_formats() -> None:
         assert codes == {code}
 
 
+@pytest.mark.long
 def test_ten_thousand_findings_at_wide_lines_are_told_at_once() -> None:
     wide = {"a.yaml": "k: " + "你" * 300_000 + "\n" + "x\n" * 300_000}
     found = [

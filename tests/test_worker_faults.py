@@ -149,6 +149,7 @@ def test_workers_that_are_killed(many: Path, serial: Run, killed: slice, after: 
         assert ended(process) == serial
 
 
+@pytest.mark.long
 def test_a_worker_that_hangs_until_the_time_is_up(endless: Path) -> None:
     with working(endless, PODPLAN_LIMITS="seconds=4") as (process, workers):
         os.kill(workers[0], signal.SIGSTOP)
@@ -190,6 +191,7 @@ def limited(what: int, most: int) -> Callable[[], None]:
     return prepare
 
 
+@pytest.mark.long
 def test_a_disk_that_has_no_room_for_the_cache(many: Path, serial: Run, tmp_path: Path) -> None:
     """A file may grow to 16 bytes, and no more (setrlimit(2), RLIMIT_FSIZE)."""
     cache = ("--cache-dir", str(tmp_path / "cache"))
@@ -198,6 +200,7 @@ def test_a_disk_that_has_no_room_for_the_cache(many: Path, serial: Run, tmp_path
     assert list((tmp_path / "cache").iterdir()) == []
 
 
+@pytest.mark.long
 def test_what_workers_brought_is_kept_in_the_cache(many: Path, serial: Run, tmp_path: Path) -> None:
     """Once they are killed, too; the next run needs none of them."""
     command: Sequence[str] = [*CHECK, str(WORKERS), "--cache-dir", str(tmp_path / "cache")]
@@ -211,6 +214,7 @@ def test_what_workers_brought_is_kept_in_the_cache(many: Path, serial: Run, tmp_
     assert (again.returncode, again.stdout.decode(), again.stderr.decode()) == serial
 
 
+@pytest.mark.long
 def test_files_that_vanish_while_they_work(many: Path, tmp_path: Path) -> None:
     """Each is checked or missed: that is a sentence, and no verdict of less than there was."""
     folder = shutil.copytree(many, tmp_path / "many")
