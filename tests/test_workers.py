@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -110,10 +110,10 @@ def test_what_a_worker_does_not_bring_back_is_done_all_the_same(monkeypatch: pyt
     main = os.getpid()
     part_of = parts.part_of
 
-    def killed(*arguments: object) -> parts.Part:
-        if "jobs/last.yaml" in arguments[-1]:  # type: ignore[operator]
+    def killed(whole: run.Run, one: Callable[[str, run.Run], None], files: Sequence[str]) -> parts.Part:
+        if "jobs/last.yaml" in files:
             os.kill(os.getpid(), signal.SIGKILL)
-        return part_of(*arguments)  # type: ignore[arg-type]
+        return part_of(whole, one, files)
 
     monkeypatch.setattr(parts, "part_of", killed)
     shared, _ = checked(2)

@@ -1,4 +1,4 @@
-"""The files of a run: read once each, never outside the root of the file that names them."""
+"""The files of a run, never read outside the root of the file that names them, and refused if they change."""
 
 from __future__ import annotations
 
@@ -272,13 +272,11 @@ def opened(path: str, instead: Mapping[str, str] = {}) -> Source | Unread:
 
 def reread(path: str, instead: Mapping[str, str] = {}) -> Source:
     """A file that was read before. Raises RequestError where it is not what it was."""
-    try:
+    with suppress(BoundExceeded):  # it has grown
         again = opened(path, instead)
-    except BoundExceeded:
-        again = Unread(path, "it has grown")
-    if isinstance(again, Unread):
-        raise changed(path)
-    return again
+        if isinstance(again, Source):
+            return again
+    raise changed(path)
 
 
 def changed(path: str) -> RequestError:
