@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from podplan import check
 from podplan.check import Result, check_sources
@@ -17,6 +20,8 @@ from podplan.checking.together import Together
 from podplan.emit import emit
 from podplan.lint import apply, checks
 from podplan.lint.catalogue import ours
+from podplan.lint.checks._jobs import Instance
+from podplan.lint.checks.queues import Ask, Demand, queue_oversubscribed
 from podplan.lint.policy import Policy, policy
 from podplan.lint.selection import Selection, selected
 from podplan.lint.subject import Job
@@ -173,8 +178,57 @@ def test_many_rows_are_packed_and_come_back_in_their_order() -> None:
         others.append(row)
     first.extend(others)
     first.append(made[0])
-    assert list(first) == [*made, made[0]]
-    assert len(first) == len(made) + 1
+    rows = [*made, made[0]]
+    assert list(first) == rows
+    assert len(first) == len(rows)
+    there_and_back = [*range(len(rows)), *reversed(range(0, len(rows), 7))]
+    assert [first[number] for number in there_and_back] == [rows[number] for number in there_and_back]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.sets(st.integers(-40, 40), max_size=5))))
+def test_what_several_parties_have_is_common(parties: list[tuple[int, set[int]]]) -> None:
+    meetings = together.Meetings()
+    having: dict[int, set[int]] = {}
+    for party, keys in parties:
+        meetings.add(party, keys)
+        for key in keys:
+            having.setdefault(key, set()).add(party)
+    assert meetings.common() == {key for key, those in having.items() if len(those) > 1}
+
+
+class Demands(Mapping[int, Demand]):
+    """Jobs of one queue, each made when it is looked at, as what jobs left is unpacked."""
+
+    def __init__(self, number: int, quota: int) -> None:
+        self._number, self._quota = number, quota
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self._number))
+
+    def __getitem__(self, number: int) -> Demand:
+        file = f"{number}.yaml"
+        return Demand(Instance(file, 0, "job"), file, "research", (Ask("nvidia.com/gpu", 1, self._quota),))
+
+
+def test_jobs_within_the_quota_of_their_queue_are_not_kept_in_mind() -> None:
+    """As in a repository of thousands of jobs, nearly all of which are of one queue."""
+
+    def made_again(number: int) -> Job:
+        pytest.fail(f"nothing is said of job {number}")
+
+    def peak(jobs: int) -> int:
+        tracemalloc.start()
+        try:
+            assert not list(queue_oversubscribed(Demands(jobs, jobs), made_again))
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(10)
+    assert peak(3000) < peak(30) + 5000
 
 
 def test_a_job_made_again_is_beside_what_it_was_before() -> None:

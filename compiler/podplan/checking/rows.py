@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
 
 from podplan.typing import Any, NamedTuple
 
@@ -29,12 +31,14 @@ class Row(NamedTuple):
 
 
 class Rows:
-    """Rows in the order in which they were added."""
+    """Rows in the order in which they were added, and by number: cheap next to the one last asked for."""
 
     def __init__(self) -> None:
         self._packs: list[bytes] = []
+        self._ends: list[int] = []  # of each pack, the number of rows up to its end
         self._open: list[Row] = []
         self._number = 0
+        self._last: tuple[int, list[Row]] = -1, []
 
     def __len__(self) -> int:
         return self._number
@@ -43,6 +47,15 @@ class Rows:
         for pack in self._packs:
             yield from _unpacked(pack)
         yield from self._open
+
+    def __getitem__(self, number: int) -> Row:
+        pack = bisect_right(self._ends, number)
+        start = self._ends[pack - 1] if pack else 0
+        if pack == len(self._packs):
+            return self._open[number - start]
+        if self._last[0] != pack:
+            self._last = pack, _unpacked(self._packs[pack])
+        return self._last[1][number - start]
 
     def append(self, row: Row) -> None:
         """One more row."""
@@ -55,19 +68,44 @@ class Rows:
         """All rows of another list, as they are packed there."""
         self._close()
         self._packs += others._packs
+        self._ends += [self._number + end for end in others._ends]
         self._open += others._open
         self._number += len(others)
 
     def _close(self) -> None:
         if self._open:
             from pickle import dumps
+            from zlib import Z_BEST_SPEED, compress
 
-            self._packs.append(dumps(self._open))
+            self._packs.append(compress(dumps(self._open), Z_BEST_SPEED))
+            self._ends.append(self._number)
             self._open = []
+
+
+class Column(Mapping[int, Any]):
+    """What some of the jobs left for one check, by their numbers; unpacked for each look, and not kept."""
+
+    def __init__(self, rows: Rows, place: int) -> None:
+        self._rows, self._place = rows, place
+        self._numbers = array("q")
+
+    def add(self, number: int) -> None:
+        """One more of the jobs, further down than the others."""
+        self._numbers.append(number)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._numbers)
+
+    def __getitem__(self, number: int) -> Any:
+        return self._rows[number].left[self._place]
 
 
 def _unpacked(pack: bytes) -> list[Row]:
     from pickle import loads
+    from zlib import decompress
 
-    rows: list[Row] = loads(pack)
+    rows: list[Row] = loads(decompress(pack))
     return rows

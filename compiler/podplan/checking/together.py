@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from itertools import pairwise
 
 from podplan.checking.again import Again
-from podplan.checking.rows import Origin, Row, Rows
+from podplan.checking.rows import Column, Origin, Row, Rows
 from podplan.lint.apply import apply_to_all, is_about_all
 from podplan.lint.checks import left
 from podplan.lint.policy import Policy
 from podplan.lint.seen import Seen
 from podplan.lint.subject import Job
 from podplan.typing import Any, NamedTuple
+
+SHARES = 16  # all keys at once would be, as objects of Python, much of what a run of thousands of jobs takes
 
 
 class Meetings:
@@ -39,13 +40,13 @@ class Meetings:
 
     def common(self) -> set[int]:
         """The keys that more than one party has."""
-        often = {one for one, next_ in pairwise(sorted(self._keys)) if one == next_}
-        first: dict[int, int] = {}
-        return {
-            key
-            for key, party in zip(self._keys, self._parties, strict=True)
-            if key in often and first.setdefault(key, party) != party
-        }
+        common: set[int] = set()
+        for share in range(SHARES):
+            first: dict[int, int] = {}
+            for key, party in zip(self._keys, self._parties, strict=True):
+                if key % SHARES == share and first.setdefault(key, party) != party:
+                    common.add(key)
+        return common
 
 
 class Left(NamedTuple):
@@ -65,7 +66,6 @@ class Together:
         self._rows = Rows()
         self._whole: dict[int, Job] = {}
         self._meetings = Meetings()
-        self._origins: dict[int, Origin] = {}
 
     def __len__(self) -> int:
         return len(self._rows) + (self._first is not None)
@@ -105,28 +105,30 @@ class Together:
         self._rows.append(row)
 
     def job(self, number: int) -> Job:
-        """The job that was added after so many others, of those that something was said of."""
+        """The job that was added after so many others."""
         whole = self._whole.get(number)
-        return whole if whole is not None else self._again.job(self._origins[number])
+        if whole is not None:
+            return whole
+        origin = self._rows[number].origin
+        assert origin is not None
+        return self._again.job(origin)
 
     def file(self, number: int) -> str:
         """The file that such a job came from; "" where that is not known."""
-        origin = self._origins.get(number)
+        origin = self._rows[number].origin
         return origin.file if origin is not None else ""
 
     def said(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Seen]]:
         """What policies say, each with the number of the job that it is said of; of one alone nothing."""
         if self._first is not None:
             return
-        columns: dict[str, dict[int, Any]] = {check: {} for check in self._checks}
+        columns = [Column(self._rows, place) for place in range(len(self._checks))]
         common = self._meetings.common()
         for number, row in enumerate(self._rows) if common else ():
-            for column, one in enumerate(row.left):
-                if one is not None and not common.isdisjoint(_keys(column, one)):
-                    columns[self._checks[column]][number] = one
-                    if row.origin is not None:
-                        self._origins[number] = row.origin
-        yield from apply_to_all(policies, columns, self.job)
+            for place, one in enumerate(row.left):
+                if one is not None and not common.isdisjoint(_keys(place, one)):
+                    columns[place].add(number)
+        yield from apply_to_all(policies, dict(zip(self._checks, columns, strict=True)), self.job)
 
 
 def _keys(column: int, left: Any) -> list[int]:

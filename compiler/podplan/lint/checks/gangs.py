@@ -192,17 +192,17 @@ def pod_group_never_full(left: Mapping[int, Members], again: Again) -> Iterator[
 
     Values: ``group``, ``wanted``, ``pods``, how many there are.
     """
-    by_hand: dict[tuple[str, str], list[int]] = {}
+    by_hand: dict[tuple[str, str], list[tuple[int, tuple[Wanted, ...]]]] = {}
     for number, one in left.items():
         if one.group is not None:
-            by_hand.setdefault(one.group, []).append(number)
+            by_hand.setdefault(one.group, []).append((number, one.wants))
     members = _members(left) if by_hand else {}
     for number, one in left.items():
         if one.job is None:
             continue
         for type_, label in {carried.type: carried.group for carried in one.carried}.items():
-            for other in by_hand.get((one.job.namespace, label), ()):
-                for wanted in left[other].wants:
+            for other, wants in by_hand.get((one.job.namespace, label), ()):
+                for wanted in wants:
                     there = members.get((one.job.namespace, label, wanted.role), 0)
                     if wanted.number > there:
                         yield number, _never_full(again(number), type_, wanted, there, again(other))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.kubernetes import quantities
@@ -160,56 +160,75 @@ def demand_left(job: Job) -> Demand | None:
     return Demand(named(job).instance, source.file if source is not None else "", queue, asks)
 
 
+class Asked(NamedTuple):
+    """What a job asks of a queue, with its number and file, and the quota, in 10⁻⁹ of a resource."""
+
+    needs: int
+    number: int
+    file: str
+    quota: int
+
+
 def queue_oversubscribed(left: Mapping[int, Demand], again: Again) -> Iterator[tuple[int, Hit]]:
     """Jobs that together ask for more than the quota of their queue; said once, at the largest.
 
     Values: ``queue``, ``resource``, ``needs``, ``quota``, ``jobs``.
     """
-    by_queue = _by_queue(left)
-    for number, one in left.items():
-        for resource, _, most in one.asks:
-            demands = by_queue.get((one.queue, resource), [])
-            needs = sum(demand for demand, _ in demands) if demands[:1] and demands[0][1] == number else 0
-            if len(demands) > 1 and needs > most:
-                values = {
-                    "queue": one.queue,
-                    "resource": resource,
-                    "needs": shown(needs, resource),
-                    "quota": shown(most, resource),
-                    "jobs": len(demands),
-                }
-                about = {left[other].file for _, other in demands}
-                yield number, _oversubscribed(values, demands, about, again)
+    by_queue = _by_queue(left, _perhaps_over(left))
+    for (queue, resource), asked in sorted(by_queue.items(), key=lambda item: item[1][0].number):
+        needs = sum(one.needs for one in asked)
+        if len(asked) > 1 and needs > asked[0].quota:
+            values = {
+                "queue": queue,
+                "resource": resource,
+                "needs": shown(needs, resource),
+                "quota": shown(asked[0].quota, resource),
+                "jobs": len(asked),
+            }
+            yield asked[0].number, _oversubscribed(values, asked, again)
 
 
-def _oversubscribed(
-    values: Mapping[str, Any], demands: list[tuple[int, int]], about: Iterable[str], again: Again
-) -> Hit:
+def _oversubscribed(values: Mapping[str, Any], asked: list[Asked], again: Again) -> Hit:
     """At the queue of the job that asks for most, with the quota and the first of all that ask."""
-    job, resource = again(demands[0][1]), values["resource"]
+    job, resource = again(asked[0].number), values["resource"]
     gang, inventory = pod_group(job), job.inventory
     assert gang is not None
     assert inventory is not None
     related: list[tuple[Doc, Path, str]] = [
         (inventory, ("spec", "queues", values["queue"], "quota", resource), "the quota of the queue")
     ]
-    for demand, number in demands[:5]:
-        cr, at, name = named_place(again(number))
-        related.append((cr, at, f"{name} asks for {shown(demand, resource)}"))
+    for one in asked[:5]:
+        cr, at, name = named_place(again(one.number))
+        related.append((cr, at, f"{name} asks for {shown(one.needs, resource)}"))
+    about = {one.file for one in asked}
     return Hit(("spec", "queue"), values, related=related, doc=gang.doc, group=gang, about=about)
 
 
-def _by_queue(left: Mapping[int, Demand]) -> dict[tuple[str, str], list[tuple[int, int]]]:
-    """What jobs ask for with their numbers, largest first, by queue and resource; of variants the largest."""
-    largest: dict[tuple[str, str, Instance], tuple[int, int]] = {}
-    for number, one in left.items():
-        for resource, demand, _ in one.asks:
-            key = (one.queue, resource, one.job)
-            if demand and (key not in largest or demand > largest[key][0]):
-                largest[key] = demand, number
-    demands: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for (queue, resource, _), found in largest.items():
-        demands.setdefault((queue, resource), []).append(found)
-    for found_all in demands.values():
-        found_all.sort(key=lambda pair: -pair[0])
-    return demands
+def _perhaps_over(left: Mapping[int, Demand]) -> list[tuple[str, str]]:
+    """The queues and resources that are asked for more than their quota if every variant of a job counts.
+
+    Of most queues it ends with these sums: only of the others is each job kept in mind.
+    """
+    sums: dict[tuple[str, str], int] = {}
+    quotas: dict[tuple[str, str], int] = {}
+    for one in left.values():
+        for resource, needs, quota in one.asks:
+            key = one.queue, resource
+            sums[key] = sums.get(key, 0) + needs
+            quotas[key] = min(quota, quotas.get(key, quota))
+    return [key for key, needs in sums.items() if needs > quotas[key]]
+
+
+def _by_queue(
+    left: Mapping[int, Demand], wanted: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], list[Asked]]:
+    """What jobs ask of the ``wanted`` queues and resources, largest first; of variants the largest."""
+    largest: dict[tuple[str, str], dict[Instance, Asked]] = {key: {} for key in wanted}
+    for number, one in left.items() if wanted else ():
+        for resource, needs, quota in one.asks:
+            of_queue = largest.get((one.queue, resource))
+            if needs and of_queue is not None:
+                former = of_queue.get(one.job)
+                if former is None or needs > former.needs:
+                    of_queue[one.job] = Asked(needs, number, one.file, quota)
+    return {key: sorted(those.values(), key=lambda one: -one.needs) for key, those in largest.items()}

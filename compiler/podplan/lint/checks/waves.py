@@ -65,11 +65,11 @@ def applied_too_late(left: Mapping[int, Turn], again: Again) -> Iterator[tuple[i
 
     Values: ``job``, ``wave``, ``needs``, ``later``.
     """
-    there = {one.object: number for number, one in left.items() if one.object is not None}
+    there = {one.object: (one.wave, number) for number, one in left.items() if one.object is not None}
     for number, one in left.items():
         for need in one.needs:
-            if need in there and left[there[need]].wave > one.wave:
-                yield number, _too_late(again(number), need, again(there[need]).groups[0].doc)
+            if need in there and there[need][0] > one.wave:
+                yield number, _too_late(again(number), need, again(there[need][1]).groups[0].doc)
                 break
 
 
