@@ -84,7 +84,7 @@ def main(folder: str) -> None:
     clock.turn()
     clock.seconds["other"] = 0.0  # what was imported here
     # Fewer files than this are not shared; a clock sees its own process only.
-    setattr(import_module("podplan.check"), "FEWEST", sys.maxsize)  # noqa: B010 - it is no name to type checkers
+    setattr(import_module("podplan.checking.sharing"), "FEWEST", sys.maxsize)  # noqa: B010 - it is no name to type checkers
     sys.argv = ["podplan", "check", folder]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         try:

@@ -14,7 +14,7 @@ import pytest
 
 from podplan import check
 from podplan.check import Result
-from podplan.checking import parts, run
+from podplan.checking import parts, run, sharing
 from podplan.checking.workers import forked, processors
 from podplan.cli import checking as command
 from podplan.emit import emit
@@ -59,9 +59,9 @@ TEXTS = {
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of files that have something to do with one another, and few enough for each process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(check, "FEWEST", 2)
-    monkeypatch.setattr(check, "FIRST", 1)
-    monkeypatch.setattr(check, "TOGETHER", 2)
+    monkeypatch.setattr(sharing, "FEWEST", 2)
+    monkeypatch.setattr(sharing, "FIRST", 1)
+    monkeypatch.setattr(sharing, "TOGETHER", 2)
     for folder in (".git", "bases", "jobs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "bases" / "common.yaml").write_text(BASE)
@@ -249,7 +249,7 @@ def test_there_are_as_many_workers_as_processors_and_not_too_many(monkeypatch: p
 
 def test_the_command_says_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    for number in range(check.FEWEST + 10):
+    for number in range(sharing.FEWEST + 10):
         name = f"job-{number % 150}"
         text = emit([{**FILES["a.yaml"][0], "metadata": {"name": name, "namespace": "vision"}}])
         (tmp_path / f"{number}.yaml").write_text(text)

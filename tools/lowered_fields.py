@@ -17,9 +17,10 @@ from podplan.kinds import KINDS
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc, Origin
 from podplan.provenance import Path as Way
-from podplan.reading import Reader, sources
+from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.reading.files import expand
+from podplan.reading.opening import sources
 from podplan.schema.fields import at, fields
 from podplan.source import Source
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import closing
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import groupby
 
 from podplan.checking.before import Before
@@ -13,25 +11,20 @@ from podplan.checking.files import fault_finding, file_findings
 from podplan.checking.jobs import plan_findings, set_findings
 from podplan.checking.results import Result, Summary, narrowed, result
 from podplan.checking.run import Run, as_far_as_bounds
+from podplan.checking.sharing import in_turn
 from podplan.limits import BoundExceeded
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
-from podplan.reading import Reader, Unread, in_one, opened, reread
+from podplan.reading import Reader
 from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
+from podplan.reading.opening import Unread, in_one, opened, reread
 from podplan.source import Source, read
 
 __all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "narrowed", "summarised"]
 
 Watch = Callable[[Iterable[str], int], Iterable[str]]
-
-# So many files are checked before workers are forked, which then know all that these made known.
-FIRST = 32
-# With fewer files workers take longer than they save.
-FEWEST = 150
-# Files that a worker checks at a time.
-TOGETHER = 16
 
 
 def check(
@@ -54,7 +47,7 @@ def check(
     files = tuple(expand(paths, exclude))
     reader.begin(files)
     run = Run(settings, reader, before, lambda file: reread(file, reader.instead))
-    turns = _checked(files, run, workers)
+    turns = in_turn(files, run, _check_file, workers)
     for _ in watch(turns, len(files)) if watch else turns:
         pass
     if run.beyond:
@@ -77,40 +70,6 @@ def check_sources(
             texts[source.file] = source.text
         _check_source(source, run)
     return _ended(run, texts, folders)
-
-
-def _checked(files: Sequence[str], run: Run, workers: int) -> Iterator[str]:
-    """Checks the files, and gives their names one after the other."""
-    if workers == 1 or len(files) < FEWEST:
-        yield from _checked_here(files, run)
-        return
-    from podplan.checking.workers import processors
-
-    number = workers or processors()
-    alone = files[: FIRST if number > 1 else len(files)]
-    yield from _checked_here(alone, run)
-    if len(files) > len(alone):
-        yield from _checked_by(number, files[len(alone) :], run)
-
-
-def _checked_by(workers: int, files: Sequence[str], run: Run) -> Iterator[str]:
-    """The same by so many processes; what they do not bring back is done here."""
-    from podplan.checking.parts import add_part, part_of
-    from podplan.checking.workers import forked
-
-    tasks = [files[start : start + TOGETHER] for start in range(0, len(files), TOGETHER)]
-    with closing(forked(tasks, partial(part_of, run, _check_file), workers)) as parts:
-        for task, part in zip(tasks, parts, strict=True):
-            if part is not None and add_part(part, run):
-                yield from task
-            else:
-                yield from _checked_here(task, run)
-
-
-def _checked_here(files: Iterable[str], run: Run) -> Iterator[str]:
-    for file in files:
-        yield file
-        _check_file(file, run)
 
 
 def _check_file(file: str, run: Run) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from podplan.limits import BoundExceeded
 from podplan.provenance import Doc
-from podplan.reading import Reader, Unread, sources
+from podplan.reading import Reader
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
 from podplan.reading.files import OutsideRoot, expand, mentions, root_of
+from podplan.reading.opening import Unread, sources
 from podplan.rendering.origin import header_of, source_path
 from podplan.requests import RequestError
 from podplan.source import Source

@@ -16,8 +16,9 @@ from podplan.groups import Group
 from podplan.limits import BoundExceeded
 from podplan.lint.subject import Job
 from podplan.pipeline import Plan, Settings, plans
-from podplan.reading import Reader, changed
+from podplan.reading import Reader
 from podplan.reading.documents import Item, items
+from podplan.reading.opening import changed
 from podplan.source import Source
 
 # A file by its name, read again.

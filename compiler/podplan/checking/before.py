@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
-from podplan.reading import Reader, Unread
+from podplan.reading import Reader
 from podplan.reading.documents import identity, items
+from podplan.reading.opening import Unread
 from podplan.source import Source
 
 # By kind, namespace and name; the CRs of each environment, "" for none.

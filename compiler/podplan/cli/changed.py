@@ -159,8 +159,9 @@ def _earlier(paths: Sequence[str], root: str, asked_for: Asked, flags: dict[str,
     from podplan.checking.before import before
     from podplan.cli.mending import told_or_mended
     from podplan.cli.standing import alike, standing_at, there
-    from podplan.reading import Reader, sources
+    from podplan.reading import Reader
     from podplan.reading.files import expand
+    from podplan.reading.opening import sources
 
     for path in paths:
         if not os.path.lexists(path):

@@ -13,7 +13,8 @@ from podplan.cli.progress import shown
 from podplan.cli.reporting import Reports, reports, texts, write_reports, write_texts
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded
-from podplan.reading import Reader, standard_input
+from podplan.reading import Reader
+from podplan.reading.opening import standard_input
 from podplan.reading.traces import traced
 from podplan.rules import LIMIT
 from podplan.typing import TYPE_CHECKING, Any

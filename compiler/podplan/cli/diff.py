@@ -18,8 +18,9 @@ from podplan.cli.standing import FILE_FLAGS, alike, from_root, standing_at, stan
 from podplan.diff import Diff, Tree, compare, read
 from podplan.diff.model import LEVELS, Level
 from podplan.diff.trees import demand_environments
-from podplan.reading import Reader, sources
+from podplan.reading import Reader
 from podplan.reading.files import NoSuchPath, expand, root_of
+from podplan.reading.opening import sources
 from podplan.requests import RequestError
 
 

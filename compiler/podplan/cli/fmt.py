@@ -14,9 +14,9 @@ from podplan.cli.reporting import COLOURS, style_of
 from podplan.formatting import formats, formatted
 from podplan.formatting.compiling import demand_same
 from podplan.pipeline import Settings
-from podplan.reading import Unread, sources, standard_input
 from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
+from podplan.reading.opening import Unread, sources, standard_input
 from podplan.report.fixing import difference
 from podplan.report.formatting import counted, fault_line
 from podplan.requests import RequestError

@@ -11,9 +11,9 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.output import replace_file, say, write
 from podplan.findings import Problem
 from podplan.provenance import Doc, trace
-from podplan.reading import Unread, sources, standard_input
 from podplan.reading.documents import Item, items
 from podplan.reading.files import expand
+from podplan.reading.opening import Unread, sources, standard_input
 from podplan.requests import RequestError
 from podplan.typing import Any
 

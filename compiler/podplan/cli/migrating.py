@@ -14,9 +14,9 @@ from podplan.cli.reporting import COLOURS, style_of
 from podplan.migrating import Migrated, migrated, migrates
 from podplan.migrating.checked import worse
 from podplan.migrating.proof import proofs
-from podplan.reading import Unread, sources
 from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
+from podplan.reading.opening import Unread, sources
 from podplan.report.fixing import difference
 from podplan.report.formatting import fault_line
 from podplan.report.migrating import summary, told

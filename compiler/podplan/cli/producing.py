@@ -11,8 +11,9 @@ from podplan.cli.checking import exit_code
 from podplan.cli.exits import FINDINGS
 from podplan.cli.options import Request, default_paths, request
 from podplan.pipeline import Plan
-from podplan.reading import Reader, sources, standard_input
+from podplan.reading import Reader
 from podplan.reading.files import expand
+from podplan.reading.opening import sources, standard_input
 from podplan.rendering import all_plans
 from podplan.typing import Any, NamedTuple
 

@@ -12,7 +12,7 @@ from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import say, write
 from podplan.cli.producing import produce
 from podplan.pipeline import Plan
-from podplan.reading import sources, standard_input
+from podplan.reading.opening import sources, standard_input
 from podplan.requests import RequestError
 from podplan.source import Source
 from podplan.typing import Any

@@ -14,8 +14,9 @@ from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.seen import Seen
 from podplan.pipeline import Plan, Settings, check_form, plans
 from podplan.provenance import Doc
-from podplan.reading import Reader, Unread
+from podplan.reading import Reader
 from podplan.reading.documents import Item, items, mentions_ours
+from podplan.reading.opening import Unread
 from podplan.rendering.origin import Header, compare, header_of, source_path
 from podplan.requests import RequestError
 from podplan.rules import RULES

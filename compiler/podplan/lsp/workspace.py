@@ -12,9 +12,10 @@ from podplan.lsp.dependents import Extending, dependents, extending
 from podplan.lsp.documents import Documents, Open
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
-from podplan.reading import Reader, Unread, sources
+from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.files import NoSuchPath, OutsideRoot, in_repository, root_of
+from podplan.reading.opening import Unread, sources
 from podplan.requests import RequestError
 from podplan.source import Source
 from podplan.typing import NamedTuple

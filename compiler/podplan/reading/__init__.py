@@ -1,27 +1,25 @@
-"""The files of a run, never read outside the root of the file that names them, and refused if they change."""
+"""Files that others name: never read outside the root of the one that names them, refused if they change."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from sys import intern
 
 from podplan.findings import Problem, Severity
-from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
+from podplan.limits import BoundExceeded
 from podplan.provenance import Doc
-from podplan.reading.documents import OURS, items
+from podplan.reading.documents import items
 from podplan.reading.files import (
     OutsideRoot,
     beside,
     expand,
     in_user_terms,
-    mentions,
     read_found,
-    read_inside,
     root_of,
 )
+from podplan.reading.opening import changed, content_of, reason_of
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source, read
@@ -29,13 +27,6 @@ from podplan.typing import NamedTuple
 
 # Files that others name and that are kept: bases serve many profiles, the source of a rendered CR one.
 MOST_SOURCES = 1_000
-
-
-class Unread(NamedTuple):
-    """A file that is not checked, and in a few words why."""
-
-    file: str
-    reason: str
 
 
 class Noted(NamedTuple):
@@ -113,7 +104,7 @@ class Reader:
         except OutsideRoot as error:
             return Problem("PROF002", f"cannot extend {error}")
         except OSError as error:
-            return Problem("PROF002", f'cannot read "{reference}": {_reason(error)}')
+            return Problem("PROF002", f'cannot read "{reference}": {reason_of(error)}')
         broken = [fault for fault in source.faults if RULES[fault.rule].severity is Severity.ERROR]
         if broken:
             line, message = broken[0].span.line, broken[0].message
@@ -173,7 +164,7 @@ class Reader:
 
     def source(self, root: str, path: str) -> Source:
         """The file at ``path``. Raises OutsideRoot and OSError, and RequestError if it is not what it was."""
-        source = self._sources.pop(path, None) or read(_content(root, path, self.instead), path)
+        source = self._sources.pop(path, None) or read(content_of(root, path, self.instead), path)
         self._sources[path] = source  # the last of them is the one that was asked for last
         if len(self._sources) > MOST_SOURCES:
             del self._sources[next(iter(self._sources))]
@@ -199,21 +190,12 @@ class Reader:
         try:
             source = self.source(root, path)
         except (OSError, OutsideRoot) as error:
-            reason = _reason(error) if isinstance(error, OSError) else str(error)
+            reason = reason_of(error) if isinstance(error, OSError) else str(error)
             raise RequestError(f"cannot read the inventory {path}: {reason}") from None
         docs = [item.doc for item in items(source) if item.what == "inventory"]
         if len(docs) != 1:
             raise RequestError(f"{path}: wants one ClusterInventory, and has {len(docs) or 'none'}")
         return docs[0]
-
-
-def _content(root: str, path: str, instead: Mapping[str, str]) -> bytes:
-    text = instead.get(path)
-    return read_inside(root, path) if text is None else text.encode()
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
 
 
 def _file(doc: Doc) -> str:
@@ -236,66 +218,3 @@ def _inventories(root: str, shown: str, exclude: Sequence[str], instead: Mapping
                 yield path
         except (OSError, OutsideRoot, BoundExceeded):
             continue
-
-
-def sources(paths: Iterable[str], instead: Mapping[str, str] = {}) -> Iterator[Source | Unread]:
-    """Each file read, or why it is not. Raises RequestError for a file that cannot be read at all.
-
-    ``instead`` has texts that are taken for the content of files.
-
-    A file of ours that reaches a bound raises BoundExceeded, but only after all the others.
-    """
-    given_up: list[str] = []
-    for path in paths:
-        try:
-            yield opened(path, instead)
-        except BoundExceeded as error:
-            given_up.append(str(error))
-    if given_up:
-        raise BoundExceeded(in_one(given_up))
-
-
-def opened(path: str, instead: Mapping[str, str] = {}) -> Source | Unread:
-    """One file. Raises RequestError, and BoundExceeded where it is ours and reaches a bound."""
-    root = root_of(path)
-    try:
-        return read(_content(root, path, instead), path)
-    except OutsideRoot as error:
-        return Unread(path, error.reason)
-    except OSError as error:
-        raise RequestError(f"{path}: {_reason(error)}") from None
-    except BoundExceeded:
-        if mentions(root, path, [name.encode() for name in OURS]):
-            raise
-        return Unread(path, "too big or too deep")
-
-
-def reread(path: str, instead: Mapping[str, str] = {}) -> Source:
-    """A file that was read before. Raises RequestError where it is not what it was."""
-    with suppress(BoundExceeded):  # it has grown
-        again = opened(path, instead)
-        if isinstance(again, Source):
-            return again
-    raise changed(path)
-
-
-def changed(path: str) -> RequestError:
-    """What there is to say where a file changes while it is checked."""
-    return RequestError(f"{path} was changed while it was checked; run podplan again")
-
-
-def in_one(given_up: Sequence[str]) -> str:
-    """One sentence for all files that reached a bound, one at least: the first, and how many others."""
-    others = len(given_up) - 1
-    return given_up[0] + (f" (and {others} more such file{'s' if others > 1 else ''})" if others else "")
-
-
-def standard_input(filename: str = "") -> Source:
-    """Standard input as a file called ``filename``. Raises BoundExceeded, RequestError if it is closed."""
-    if sys.stdin is None:
-        raise RequestError("cannot read standard input: it is closed")
-    content = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
-    if len(content) > MAX_FILE_BYTES:
-        message = f"standard input has more than {MAX_FILE_BYTES:,} bytes, and no more are read"
-        raise BoundExceeded(beyond("file-bytes", message))
-    return read(content, filename or "<stdin>")

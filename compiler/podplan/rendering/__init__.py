@@ -8,8 +8,9 @@ from podplan.emit import emit_document
 from podplan.groups import Group, demand_few, expand, folded
 from podplan.limits import MAX_WRITTEN_TEXT, BoundExceeded, beyond
 from podplan.pipeline import Plan, Settings, plans
-from podplan.reading import Reader, Unread
+from podplan.reading import Reader
 from podplan.reading.documents import identity, items
+from podplan.reading.opening import Unread
 from podplan.rendering.origin import header
 from podplan.requests import RequestError
 from podplan.source import Source

@@ -11,9 +11,10 @@ from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.catalogue import ours
 from podplan.lint.terms import Terms
 from podplan.pipeline import Plan, Settings, plans
-from podplan.reading import Reader, Unread, sources
+from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.reading.files import golden_of, is_golden, profile_of, read_inside, root_of
+from podplan.reading.opening import Unread, sources
 from podplan.rendering import rendered, stream
 from podplan.rendering.origin import RENDERED_FROM
 from podplan.source import Source, read
