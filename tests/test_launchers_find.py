@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from podplan.launchers import colossalai, deepspeed, mpirun, torchrun
 from podplan.launchers.find import Found, Invocation, find
 from podplan.launchers.words import Word
+from podplan.limits import BoundExceeded
 from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -381,3 +382,39 @@ def test_time_grows_with_the_words_only(word: str) -> None:
         find(container([*launcher.split(), *[word] * 5_000]))
         find(container(["bash", "-c", f"{launcher} {' '.join([word] * 5_000)}"]))
     assert time.process_time() - before < 10
+
+
+def nested(levels: int, times: int) -> Env:
+    """Variables each of which has a shell read the next one so many times."""
+    return {f"S{one}": f'sh -c "$S{one + 1}";' * times for one in range(levels)}
+
+
+ARGUMENTS = '"$@" ' * 25_000
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        (container(["a"] * 10_001), "words"),
+        (container(["a"], env={f"A{one}": "" for one in range(10_000)}), "words"),
+        (container(["sh", "-c", "a " * 10_000]), "words"),
+        (container(["sh", "-c", ARGUMENTS, *["a"] * 9_000]), "words"),
+        (container(["sh", "-c", ARGUMENTS.replace("@", "*"), *["a"] * 9_000]), "words"),
+        (container(["sh", "-c", 'sh -c "$S0"'], env=nested(4, 100)), "words"),
+        (container(["a", *["$(A)"] * 20], env={"A": "a" * 131_000}), "characters"),
+        (container(["sh", "-c", '"$@" ' * 50, "", "a" * 100_000]), "characters"),
+    ],
+    ids=["words", "variables", "shell", "all arguments", "as one", "shells", "references", "text"],
+)
+def test_what_a_small_file_would_make_much_of_is_given_up(given: dict[str, Any], limit: str) -> None:
+    """A file of 150 KB filled the memory with the arguments that it repeated."""
+    started = time.process_time()
+    with pytest.raises(BoundExceeded, match=f'container "train" have more than [0-9,]+ {limit};'):
+        find({"name": "train", **given})
+    assert time.process_time() - started < 5
+
+
+def test_programs_behind_programs_are_looked_behind_so_far() -> None:
+    """Each looked at all words that were left, so that 500 KB of env took minutes."""
+    assert only(find(container(["env"] * 50 + ["torchrun", "a.py"]))).launcher == "torchrun"
+    assert only(find(container(["env"] * 51 + ["torchrun", "a.py"]))).launcher == "other"

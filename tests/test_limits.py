@@ -73,6 +73,8 @@ CASES = {
     "expanded-nodes": Case(8, {"job.yaml": JOB + "x: [&a [1, 2, 3, 4, 5], *a, *a]\n"}),
     "expanded-text": Case(8, {"job.yaml": JOB + "x: [&a [one, two], &b three, *a, *b]\n"}),
     "suppressions": Case(1, {"job.yaml": "# podplan: ignore[NET001] a\n# podplan: ignore[NET002] b\n" + JOB}),
+    "command-words": Case(1, {"job.yaml": JOB}),
+    "command-text": Case(3, {"job.yaml": JOB}),
     "objects": Case(1, {"a.yaml": JOB, "b.yaml": JOB}),
     "replicas": Case(2, {"job.yaml": JOB}, ("lower", "job.yaml")),
     "written-text": Case(100, {"job.yaml": JOB}, ("lower", "job.yaml")),

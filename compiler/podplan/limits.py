@@ -24,6 +24,8 @@ LIMITS = {
     "revision-bytes": 512 * 1024 * 1024,  # in all of them
     "replicas": 100_000,  # of one run, written out
     "written-text": 512 * 1024 * 1024,  # characters of YAML that one command prints
+    "command-words": 10_000,  # of one container, with its variables and what its shell strings make
+    "command-text": 2 * 1024 * 1024,  # characters in them: what Linux takes, too (ARG_MAX)
     "bases": 256,  # of one profile, with those of its bases
     "base-nodes": 500_000,  # values of the bases of one profile, counted anew at each base laid over others
     "extends-depth": 32,  # files that extend one another
@@ -75,6 +77,8 @@ MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
 MAX_WRITTEN_TEXT = LIMITS["written-text"]
+MAX_COMMAND_WORDS = LIMITS["command-words"]
+MAX_COMMAND_TEXT = LIMITS["command-text"]
 MAX_BASES = LIMITS["bases"]
 MAX_BASE_NODES = LIMITS["base-nodes"]
 MAX_EXTENDS_DEPTH = LIMITS["extends-depth"]

@@ -2,11 +2,12 @@
 
 The way of a word: the kubelet replaces ``$(NAME)`` (kubelet.py), a shell splits its string into commands
 (shell.py), wrappers and python are looked behind (wrappers.py), and the launcher's grammar reads the rest.
+Words that a shell makes may be read by another one, so all that a container has are counted together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.findings import Path
 from podplan.launchers import (
@@ -21,10 +22,14 @@ from podplan.launchers import (
 )
 from podplan.launchers.arguments import Line, Option
 from podplan.launchers.words import Fault, Variables, Word
+from podplan.limits import MAX_COMMAND_TEXT, MAX_COMMAND_WORDS, BoundExceeded, beyond
+from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
 MAX_DEPTH = 4  # of sh -c in sh -c, and of programs that start programs
+MAX_WRAPPERS = 50  # before one program
 MAX_INVOCATIONS = 200
+_ALL_ARGUMENTS = pattern(r"\$\{?[@*]")
 
 SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
 # Programs that train nothing and start nothing: nobody has to look behind them.
@@ -109,37 +114,68 @@ class _Around(NamedTuple):
     depth: int = 0
 
 
+class _Container:
+    """What grows while a container is looked at, and how much it may still grow."""
+
+    def __init__(self, container: Mapping[str, Any]) -> None:
+        self.name = container.get("name")
+        self.expanded: dict[Path, kubelet.Expanded] = {}
+        self.faults: list[Fault] = []
+        self.words = MAX_COMMAND_WORDS
+        self.text = MAX_COMMAND_TEXT
+
+    def count(self, words: int, text: int) -> None:
+        """So many more words and characters. Raises BoundExceeded."""
+        self.demand_room(words, text)
+        self.words -= words
+        self.text -= text
+
+    def demand_room(self, words: int, text: int) -> None:
+        """Raises BoundExceeded where there may not be so many more."""
+        if words > self.words:
+            raise self._beyond("command-words", f"{MAX_COMMAND_WORDS:,} words")
+        if text > self.text:
+            raise self._beyond("command-text", f"{MAX_COMMAND_TEXT:,} characters")
+
+    def _beyond(self, limit: str, most: str) -> BoundExceeded:
+        named = f'container "{self.name}"' if isinstance(self.name, str) else "a container"
+        message = f"the commands and variables of {named} have more than {most}"
+        return BoundExceeded(beyond(limit, f"{message}; put them into a file that the program reads"))
+
+
 def find(container: Mapping[str, Any]) -> Found:
     """The programs that a container starts: ``command``, ``args``, ``env`` and ``envFrom`` are looked at.
 
-    Paths are those of the container: ``("args", 2)``. Odd values are passed over.
+    Paths are those of the container: ``("args", 2)``. Odd values are passed over. Raises BoundExceeded.
     """
     variables = kubelet.environment(container)
     complete = not container.get("envFrom")
     words: list[Word] = []
-    expanded: dict[Path, kubelet.Expanded] = {}
+    looked = _Container(container)
+    looked.count(len(variables), 0)
     for key in ("command", "args"):
         listed = container.get(key)
         for index, text in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(text, str):
                 made = kubelet.expand(text, variables, complete=complete)
-                expanded[key, index] = made
+                looked.count(1, len(made.text))
+                looked.expanded[key, index] = made
                 words.append(Word(made.text, (key, index), 0, len(text), made.known))
     around = _Around(variables, assumed=not container.get("command"))
-    faults: list[Fault] = []
     found: list[Invocation] = []
-    for invocation in _command(tuple(words), around, expanded, faults):
+    for invocation in _command(tuple(words), around, looked):
         if len(found) >= MAX_INVOCATIONS:
             break
         found.append(invocation)
-    return Found(tuple(found), tuple(faults))
+    return Found(tuple(found), tuple(looked.faults))
 
 
-def _command(
-    words: tuple[Word, ...], around: _Around, expanded: Mapping[Path, kubelet.Expanded], faults: list[Fault]
-) -> Iterator[Invocation]:
+def _command(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iterator[Invocation]:
     """The programs that one command line starts."""
-    while words and (inner := wrappers.inner(words)) is not None:
+    for _ in range(MAX_WRAPPERS):
+        inner = wrappers.inner(words) if words else None
+        if inner is None:
+            break
         words = inner.words
         if inner.assigned:
             around = around._replace(variables={**around.variables, **inner.assigned})
@@ -147,7 +183,7 @@ def _command(
         return
     first = words[0]
     if first.name in SHELLS:
-        yield from _shell(words, around, expanded, faults)
+        yield from _shell(words, around, looked)
         return
     launcher, start, rest = _named(words)
     if launcher == "other" and first.known and first.name in HARMLESS:
@@ -156,9 +192,7 @@ def _command(
     script, arguments = _script(facts, start, rest, launcher)
     yield Invocation(launcher, start, rest, facts, script, arguments, *around[:-1])
     if isinstance(facts, mpirun.Mpirun | horovodrun.Horovodrun):
-        yield from _command(
-            facts.rest, around._replace(under=launcher, depth=around.depth + 1), expanded, faults
-        )
+        yield from _command(facts.rest, around._replace(under=launcher, depth=around.depth + 1), looked)
 
 
 def _named(words: tuple[Word, ...]) -> tuple[str, Word, tuple[Word, ...]]:
@@ -213,9 +247,7 @@ def _script(
     return started.script or started.module, started.rest
 
 
-def _shell(
-    words: tuple[Word, ...], around: _Around, expanded: Mapping[Path, kubelet.Expanded], faults: list[Fault]
-) -> Iterator[Invocation]:
+def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iterator[Invocation]:
     """``sh -c STRING``, or a shell script."""
     at, string = 1, False
     while at < len(words) and words[at].text[:1] in ("-", "+") and len(words[at].text) > 1:
@@ -233,15 +265,20 @@ def _shell(
         return
     line, given = words[at], words[at + 1 :]
     name = given[0] if given else words[0]
+    looked.count(0, len(line.text))
+    _demand_room_for_all(given[1:], line.text, looked)
     from podplan.launchers import shell
 
     read = shell.script(
         line.text, around.variables, (name, *given[1:]), bash=words[0].name not in ("sh", "dash", "ash")
     )
     if read.fault is not None and line.known:
-        faults.append(Fault(_placed(_at(line, read.fault.offset), line, expanded), read.fault.sentence))
+        looked.faults.append(
+            Fault(_placed(_at(line, read.fault.offset), line, looked.expanded), read.fault.sentence)
+        )
     for command in read.commands:
-        placed = tuple(word if word.path else _placed(word, line, expanded) for word in command.words)
+        looked.count(len(command.words), sum(len(word.text) for word in command.words))
+        placed = tuple(word if word.path else _placed(word, line, looked.expanded) for word in command.words)
         inside = _Around(
             {**command.scope, **command.assigned} if command.assigned else command.scope,
             around.conditional or command.conditional,
@@ -251,7 +288,13 @@ def _shell(
             around.assumed,
             around.depth + 1,
         )
-        yield from _command(placed, inside, expanded, faults)
+        yield from _command(placed, inside, looked)
+
+
+def _demand_room_for_all(given: Sequence[Word], line: str, looked: _Container) -> None:
+    """Raises BoundExceeded where ``$@`` in a shell string makes too many words, before they are made."""
+    times = len(_ALL_ARGUMENTS.findall(line)) if given else 0
+    looked.demand_room(times * len(given), times * sum(len(word.text) for word in given))
 
 
 def _at(line: Word, offset: int) -> Word:
