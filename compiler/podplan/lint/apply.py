@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 
 from podplan.findings import Change, Problem
@@ -10,10 +10,13 @@ from podplan.groups import Group
 from podplan.lint import checks
 from podplan.lint.policy import Policy, PolicyError, Scope, filled
 from podplan.lint.seen import Seen
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.provenance import Place
-from podplan.typing import Any
+from podplan.typing import Any, NamedTuple
 
+# The levels of policies that look at the CR, those about all jobs among them.
+OF_CR = ("cr", "job", "set")
+WHOLE_CR = Scope("cr", frozenset(), "")
 # So many further places a finding points at; what is about thousands is not read as a list.
 RELATED = 50
 CONTAINER_LISTS = {
@@ -23,17 +26,29 @@ CONTAINER_LISTS = {
 }
 
 
-def apply(policies: Iterable[Policy], job: Job) -> Iterator[Seen]:
+class Asked(NamedTuple):
+    """What policies come to for jobs that are alike: of one kind, and with the same things there.
+
+    ``decided`` are those that look at such a job one by one, each with its check and the number of its scope
+    in ``scopes``; ``lacking`` are those that cannot be decided.
+    """
+
+    scopes: tuple[Scope, ...]
+    decided: tuple[tuple[Policy, checks.Check, int], ...]
+    lacking: tuple[Policy, ...]
+
+
+def apply(policies: tuple[Policy, ...], job: Job) -> Iterator[Seen]:
     """What the policies say about one job: its profile, its CR and what it lowers to."""
-    subjects: dict[Scope, list[Subject]] = {}  # many policies have the same scope
-    for policy in policies:
-        if is_about_all(policy) or (policy.needs and _lacks(policy, job)):
-            continue
-        there = subjects.get(policy.scope)
-        if there is None:
-            there = subjects[policy.scope] = list(_subjects(policy.scope, job))
-        for subject in there:
-            yield from _seen(policy, subject)
+    asked = _asked(policies, job)
+    subjects = [list(_subjects(scope, job)) for scope in asked.scopes]
+    return _seen((policy, check, subjects[number]) for policy, check, number in asked.decided)
+
+
+def apply_one(policy: Policy, job: Job) -> Iterator[Seen]:
+    """What a single policy about jobs one by one says about a job."""
+    there = _subjects(policy.scope, job) if _is_about(policy.scope, job) else ()
+    return _seen([(policy, checks.decided_by(policy), there)])
 
 
 def is_about_all(policy: Policy) -> bool:
@@ -62,22 +77,53 @@ def apply_to_all(
 
 def apply_to_variants(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[Seen]:
     """What the policies about a profile as a whole say; ``jobs`` are all its variants, one at least."""
-    profile = jobs[0].profile
-    for policy in policies:
-        if policy.scope.level == "variants" and profile is not None and not _lacks(policy, jobs[0]):
-            yield from _seen(policy, Subject(profile, jobs[0], data=profile.data, jobs=jobs))
-
-
-def lacking(policies: Iterable[Policy], job: Job) -> list[Policy]:
-    """The policies that cannot be decided for a job, because something they need is not there."""
-    kind = job.cr.data.get("kind") if job.cr is not None else None
-    return [
-        policy
+    first = jobs[0]
+    profile = first.profile
+    if profile is None:
+        return iter(())
+    subjects = [Subject(profile, first, data=profile.data, jobs=jobs)]
+    return _seen(
+        (policy, checks.decided_by(policy), subjects)
         for policy in policies
-        if policy.needs
-        and _lacks(policy, job)
-        and (policy.scope.level == "lowered" or _is_of(policy.scope, kind))
-    ]
+        if policy.scope.level == "variants" and not _lacks(policy, first)
+    )
+
+
+def lacking(policies: tuple[Policy, ...], job: Job) -> tuple[Policy, ...]:
+    """The policies that cannot be decided for a job, because something they need is not there."""
+    return _asked(policies, job).lacking
+
+
+def _asked(policies: tuple[Policy, ...], job: Job) -> Asked:
+    """What policies come to for a job, worked out once for all that are like it."""
+    kind = job.cr.data.get("kind") if job.cr is not None else None
+    kinds = frozenset([group.doc.data.get("kind") for group in job.groups])
+    like = job.cr is None, kind, kinds, job.profile is None, job.inventory is None, job.compared
+    known = _asked_before(policies)
+    if like not in known:
+        known[like] = _asked_anew(policies, job)
+    return known[like]
+
+
+@for_one
+def _asked_before(_policies: tuple[Policy, ...]) -> dict[Hashable, Asked]:
+    return {}
+
+
+def _asked_anew(policies: tuple[Policy, ...], job: Job) -> Asked:
+    kind = job.cr.data.get("kind") if job.cr is not None else None
+    scopes: dict[Scope, int] = {}
+    decided: list[tuple[Policy, checks.Check, int]] = []
+    lacking: list[Policy] = []
+    for policy in policies:
+        scope = policy.scope
+        if policy.needs and _lacks(policy, job):
+            if scope.level == "lowered" or _is_of(scope, kind):
+                lacking.append(policy)
+        elif _is_about(scope, job) and not is_about_all(policy):
+            number = scopes.setdefault(WHOLE_CR if scope.level in OF_CR else scope, len(scopes))
+            decided.append((policy, checks.decided_by(policy), number))
+    return Asked(tuple(scopes), tuple(decided), tuple(lacking))
 
 
 def _lacks(policy: Policy, job: Job) -> bool:
@@ -99,13 +145,23 @@ def _is_of(scope: Scope, kind: object) -> bool:
     return not scope.kinds or kind in scope.kinds
 
 
+def _is_about(scope: Scope, job: Job) -> bool:
+    """Whether a job has something of a scope."""
+    if scope.level == "profile":
+        return job.profile is not None
+    if scope.level in OF_CR:
+        return job.cr is not None and _is_of(scope, job.cr.data.get("kind"))
+    kinds = (group.doc.data.get("kind") for group in job.groups)
+    return scope.level == "lowered" and any(_is_of(scope, kind) for kind in kinds)
+
+
 def _subjects(scope: Scope, job: Job) -> Iterator[Subject]:
-    level = scope.level
-    if level == "profile" and job.profile is not None:
+    """What policies of a scope look at, of a job that has something of it."""
+    if scope.level == "profile" and job.profile is not None:
         yield Subject(job.profile, job, data=job.profile.data)
-    elif level in ("cr", "job", "set") and job.cr is not None and _is_of(scope, job.cr.data.get("kind")):
+    elif scope.level in OF_CR and job.cr is not None:
         yield Subject(job.cr, job, data=job.cr.data)
-    elif level == "lowered":
+    elif scope.level == "lowered":
         for group in job.groups:
             if _is_of(scope, group.doc.data.get("kind")):
                 yield from _parts(scope, job, group)
@@ -126,15 +182,19 @@ def _parts(scope: Scope, job: Job, group: Group) -> Iterator[Subject]:
                 yield Subject(group.doc, job, group, ("spec", listed, number), container)
 
 
-def _seen(policy: Policy, subject: Subject) -> Iterator[Seen]:
-    try:
-        for hit in checks.hits(policy, subject):
-            yield _as_seen(policy, subject, hit)
-    except PolicyError as error:
-        if policy.origin is None:
-            raise
-        for problem in error.problems:
-            yield Seen("file", policy.origin, problem)
+def _seen(asked: Iterable[tuple[Policy, checks.Check, Iterable[Subject]]]) -> Iterator[Seen]:
+    """What policies say, each decided by a check, of the subjects beside it."""
+    for policy, check, subjects in asked:
+        params = policy.params
+        for subject in subjects:
+            try:
+                for hit in check(subject, params):
+                    yield _as_seen(policy, subject, hit)
+            except PolicyError as error:
+                if policy.origin is None:
+                    raise
+                for problem in error.problems:
+                    yield Seen("file", policy.origin, problem)
 
 
 def _change(policy: Policy, hit: Hit) -> Change | None:

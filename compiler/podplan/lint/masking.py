@@ -7,19 +7,24 @@ from itertools import pairwise
 
 from podplan.findings import Edit, Finding, Location
 from podplan.lint.anchors import ON_SECRETS
-from podplan.lint.apply import apply
+from podplan.lint.apply import apply_one
 from podplan.lint.checks._secrets import secret_variables
 from podplan.lint.locate import locate
 from podplan.lint.policy import Policy
-from podplan.lint.subject import Job
+from podplan.lint.subject import Job, for_one
 from podplan.provenance import Doc
 from podplan.source.places import LINE_BREAK
 
 
-def secrets(known: Iterable[Policy], job: Job) -> list[Location]:
+def secrets(known: tuple[Policy, ...], job: Job) -> list[Location]:
     """Where secrets of a job are written, by the rules of ``ON_SECRETS`` among ``known``, on or off."""
-    rules = [policy for policy in known if policy.rule.code in ON_SECRETS]
-    return [locate(seen.doc, seen.problem.path).location for seen in apply(rules, job)]
+    said = (seen for policy in _on_secrets(known) for seen in apply_one(policy, job))
+    return [locate(seen.doc, seen.problem.path).location for seen in said]
+
+
+@for_one
+def _on_secrets(known: tuple[Policy, ...]) -> list[Policy]:
+    return [policy for policy in known if policy.rule.code in ON_SECRETS]
 
 
 def secrets_written(doc: Doc) -> Iterator[Location]:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from podplan.groups import Group
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.provenance import Doc, Path
-from podplan.typing import Any, NamedTuple, TypeVar, cast
+from podplan.typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Job(NamedTuple):
@@ -36,14 +37,20 @@ class Job(NamedTuple):
         return _pods(self)
 
 
-def for_one(function: Callable[[Job], T]) -> Callable[[Job], T]:
-    """``function`` of a job, worked out once for all the policies that ask for it one after the other."""
-    latest: list[Any] = [None, None]
+def for_one(function: Callable[[U], T]) -> Callable[[U], T]:
+    """``function`` of a job, worked out once for all that ask for it of the same one after the other.
 
-    def remembered(job: Job) -> T:
-        if latest[0] is not job:
-            latest[:] = [job, function(job)]
-        return cast("T", latest[1])
+    The last one that was asked for is kept, and compared as an object.
+    """
+    latest: Any = function  # what nobody asks for
+    result: Any = None
+
+    def remembered(one: U) -> T:
+        nonlocal latest, result
+        if latest is not one:
+            result = function(one)
+            latest = one
+        return result  # type: ignore[no-any-return]
 
     return remembered
 

@@ -173,17 +173,17 @@ LEFT: dict[str, str] = {
 }
 
 
-def hits(policy: Policy, subject: Subject) -> Iterable[Hit]:
-    """Where the subject breaks the policy."""
+def decided_by(policy: Policy) -> Check:
+    """The function that decides a policy; one that is no check has its params with it."""
     if policy.evaluator == "check":
-        return check(policy.body)(subject, policy.params)
+        return check(policy.body)
     if policy.evaluator == "schema":
         from podplan.lint.checks.by_schema import by_schema
 
-        return by_schema(policy, subject)
+        return lambda subject, _: by_schema(policy, subject)
     from podplan.lint.checks.by_cel import by_cel
 
-    return by_cel(policy, subject)
+    return lambda subject, _: by_cel(policy, subject)
 
 
 @cache
