@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks import inputs
-from benchmarks.measuring import answer, check, measure
+from benchmarks.measuring import answer, check, measure, podplan
 from benchmarks.peers import POD_FILES, SAID, Peer, peers
 from benchmarks.scale import Scale
 from benchmarks.table import Row, Section
@@ -19,13 +19,18 @@ def section(folder: Path, scale: Scale) -> Section:
     crs = inputs.crs(folder / "crs", number, REPLICAS)
     pods = folder / "pods"
     answer("benchmarks.pods", str(crs), str(pods), str(scale.size(POD_FILES)))
-    costs = measure({"1 job": check(crs / "job-00000.yaml"), f"{number} jobs": check(crs)}, scale.turns(3))
-    unit, one, all_ = (cost.cpu for cost in costs.values())
-    each = (all_ - one) / unit / max(number - 1, 1) / REPLICAS
-    peak = costs[f"{number} jobs"].peak_mb
+    commands = {
+        "1 job": check(crs / "job-00000.yaml"),
+        f"{number} jobs": podplan("check", "--jobs", "1", str(crs)),
+        f"{number} jobs, shared by workers": check(crs),
+    }
+    unit, one, alone, shared = measure(commands, scale.turns(5)).values()
+    each = (alone.cpu - one.cpu) / unit.cpu / max(number - 1, 1) / REPLICAS
+    peak = alone.peak_mb
     found = {peer.name: peer for peer in peers(pods, folder / "peers", scale)}
     rows = [
-        _against(number, all_ / unit, peak, found),
+        _against(number, "in one process", alone.cpu / unit.cpu, peak, found),
+        _against(number, "shared by workers", shared.cpu / unit.cpu, shared.peak_mb, found),
         Row(f"podplan, of jobs with {REPLICAS} replicas", each, f"{each:.4f} × a Pod", peak_mb=peak),
         *map(_peer, found.values()),
     ]
@@ -38,12 +43,12 @@ def section(folder: Path, scale: Scale) -> Section:
     return Section("Beside other checkers", rows, note)
 
 
-def _against(jobs: int, ours: float, peak: float, found: Mapping[str, Peer]) -> Row:
+def _against(jobs: int, how: str, ours: float, peak: float, found: Mapping[str, Peer]) -> Row:
     """The whole run against what the two checkers in Go need for the Pods of all jobs, with their starts."""
     number = jobs * REPLICAS
     rivals = [found[name] for name in SAID if name in found]
     theirs = sum((peer.start or 0) + peer.per_pod * number for peer in rivals)
-    what = f"`check` of {jobs:,} CRs of {REPLICAS} replicas"
+    what = f"`check` of {jobs:,} CRs of {REPLICAS} replicas, {how}"
     target = f"≤ {theirs:,.0f} × (kubeconform + kube-linter on the {number:,} Pods)"
     return Row(what, ours, f"{ours:,.0f} × `python -c pass`", target, theirs, peak_mb=peak)
 
