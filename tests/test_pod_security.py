@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from podplan.bundled import folder
 from podplan.findings import pointer
-from podplan.lint.pod_security import CONTROLS, applied, beyond_baseline, minor, violations
+from podplan.lint.pod_security import CONTROLS, applied, beyond_baseline, may_break, minor, violations
+from podplan.lint.pod_security.pod import written
 from tests.effort import examples
 
 VERDICTS = Path(__file__).parent.parent / "fixtures" / "pod_security" / "verdicts.jsonl.gz"
@@ -113,6 +114,17 @@ def exists(pod: Object, path: Steps) -> bool:
             return False
         value = value[step]
     return True
+
+
+def test_a_control_is_asked_of_each_pod_that_breaks_it() -> None:
+    passed_over = 0
+    for entry in verdicts():
+        fields = written(entry["object"])
+        for control in CONTROLS:
+            if not may_break(control, fields):
+                passed_over += 1
+                assert not any(violations(entry["object"], control, version) for version in ("1.24", "1.36"))
+    assert passed_over > 5000
 
 
 @pytest.mark.parametrize("version", ["1.24", "1.36"])

@@ -58,6 +58,31 @@ CONTROLS = {
     "restrictedProcMount": Control("restricted", "1.35", "procMount", restricted.proc_mount, "procMount"),
 }
 
+# Control -> fields of which one is written in each Pod that breaks it. The others are broken by silence too.
+_ABOUT: dict[str, tuple[str, ...]] = {
+    "hostNamespaces": tuple(baseline.HOST_NAMESPACES),
+    "privileged": ("privileged",),
+    "capabilities": ("capabilities",),
+    "hostPathVolumes": ("volumes",),
+    "hostPorts": ("ports",),
+    "hostProbes": tuple(steps[0] for steps in (*baseline.PROBES, *baseline.HOOKS)),
+    "appArmorProfile": ("annotations", "appArmorProfile"),
+    "seLinuxOptions": ("seLinuxOptions",),
+    "procMount": ("procMount",),
+    "seccompProfile": ("seccompProfile",),
+    "sysctls": ("sysctls",),
+    "hostProcess": ("windowsOptions",),
+    "restrictedVolumes": ("volumes",),
+    "runAsUser": ("runAsUser",),
+    "restrictedProcMount": ("procMount",),
+}
+
+
+def may_break(control: str, written: frozenset[str]) -> bool:
+    """Whether a Pod with such fields (pod.written) may break a control; most of most Pods cannot."""
+    about = _ABOUT.get(control)
+    return about is None or not written.isdisjoint(about)
+
 
 def violations(pod: Any, control: str, version: str) -> list[Violation]:
     """Where a Pod breaks a control of CONTROLS at a version of Kubernetes such as "1.36", and how.

@@ -47,6 +47,14 @@ def containers(pod: Any) -> list[Setter]:
     ]
 
 
+def written(pod: Any) -> frozenset[str]:
+    """The names of the fields of a Pod, its containers, their securityContexts, its own, and its metadata."""
+    metadata = mapping(mapping(pod).get("metadata"))
+    return frozenset(metadata).union(
+        *(part for setter in setters(pod) for part in (setter.data, setter.context))
+    )
+
+
 def spec(pod: Any) -> dict[str, Any]:
     return mapping(pod.get("spec")) if isinstance(pod, dict) else {}
 
