@@ -84,6 +84,8 @@ def _end_of_run() -> NoReturn:
     except (BoundExceeded, OutOfTime) as error:
         say(str(error))
         sys.exit(INTERNAL)
+    except MemoryError:  # until what the run held goes with its frames, there is no room to say anything
+        pass
     except BrokenPipeError:  # the reader had enough, and nobody knows of what: no verdict may be told
         drop_output()
         sys.exit(KILLED + 13)  # as SIGPIPE ends other programs
@@ -96,6 +98,9 @@ def _end_of_run() -> NoReturn:
     except BaseException as error:  # a fault of podplan, or of a library in Rust: a sentence and no traceback
         _say_internal(error)
         sys.exit(INTERNAL)
+    drop_output()
+    say("there is not enough memory to go on; give the process more, or fewer files at once")
+    sys.exit(INTERNAL)
 
 
 def _called(args: list[str]) -> int:
