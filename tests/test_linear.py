@@ -17,6 +17,7 @@ import pytest
 
 from podplan.config import Config, config_for
 from podplan.formatting.extents import extents
+from podplan.formatting.order import ordered
 from podplan.groups import Options
 from podplan.importing import import_cr
 from podplan.importing.comments import comments_of
@@ -34,6 +35,7 @@ from podplan.rules import RULES
 from podplan.source import read
 from podplan.source.comments import markers_around
 from podplan.source.places import line_start
+from podplan.source.tree import trees
 
 DEEPSPEED = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -158,6 +160,27 @@ def test_a_finding_points_at_so_many_places_and_no_more() -> None:
     doc = job.groups[0].doc
     seen = _as_seen(policy, Subject(doc, job), Hit((), {}, [(doc, (), "there")] * 1_000))
     assert len(seen.also) == RELATED
+
+
+def test_a_file_without_comments_is_not_searched_for_what_they_are_about() -> None:
+    """80,000 variables took 24 seconds to import, of which 20 went into places for no comment."""
+
+    def placed_none() -> None:
+        assert comments_of(document) == []
+
+    (document,) = read(entries(60, DEEPSPEED.partition("  # its")[0] + "\n").encode(), "").documents
+    assert work(placed_none) < 1_000
+
+
+def test_what_has_no_fields_is_not_asked_for_their_order() -> None:
+    def ordering(number: int) -> int:
+        names = "".join(f"    A{one}: b\n" for one in range(number))
+        text = f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {{name: a}}\nspec:\n  env:\n{names}"
+        (tree,) = trees(text)
+        return work(partial(ordered, tree, "JobProfile"))
+
+    ordering(1)
+    assert ordering(200) - ordering(100) < 100 * 20
 
 
 class Watched(str):

@@ -16,7 +16,6 @@ from podplan.source.places import line_start
 from podplan.source.tree import Leaf, Tree, scalar_extents, trees
 from podplan.typing import NamedTuple
 
-_BLANK = re.compile(r"(?>\r\n?|\n)[ \t]*(?>\r\n?|\n)[ \t]*\Z")
 _LINE_BREAK = re.compile(r"\r\n?|\n")
 _LISTED = re.compile(r"#+[ \t]*-[ \t]")
 
@@ -160,8 +159,11 @@ def _stands_alone(place: Place, text: str) -> bool:
     return not text[line_start(text, start) : start].strip("\ufeff \t")
 
 
-def _is_after_blank(text: str, line_start: int) -> bool:
-    return bool(_BLANK.search(text, max(line_start - 1000, 0), line_start))
+def _is_after_blank(text: str, start: int) -> bool:
+    """Whether the line above the one that starts there is blank."""
+    end = start - (2 if text[max(start - 2, 0) : start] == "\r\n" else 1)
+    above = line_start(text, max(end, 0))
+    return above > 0 and not text[above:end].strip(" \t")
 
 
 def _marked(tree: Tree, way: Way, marks: Marks) -> Tree:

@@ -26,7 +26,10 @@ def ordered(tree: Tree, name: str) -> Tree:
 def _ordered(tree: Tree, schema: Any, definitions: Schema) -> Tree:
     forms = list(_forms(schema, definitions))
     entries = tuple(
-        leaf._replace(value=_ordered(leaf.value, _below(leaf, forms), definitions)) for leaf in tree.entries
+        leaf._replace(value=_ordered(leaf.value, _below(leaf, forms), definitions))
+        if leaf.value.entries
+        else leaf
+        for leaf in tree.entries
     )
     if tree.what != "map" or _is_bound(entries):
         return tree._replace(entries=entries)

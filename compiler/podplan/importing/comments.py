@@ -21,6 +21,18 @@ class PlacedComment(NamedTuple):
     path: Path
 
 
+class Page(NamedTuple):
+    """A document and its keys and entries, in order and by path."""
+
+    document: Document
+    nodes: list[Node]
+    by_path: dict[Path, Node]
+
+    def column(self, path: Path) -> int:
+        start = self.by_path[path].start
+        return self.document.between(start, start).column
+
+
 def comments_of(document: Document, top: Path = ()) -> list[PlacedComment]:
     """The comments of one document of a file, in order; with ``top``, those below that path."""
     return list(_by_top(document, len(top)).get(top, ()))
@@ -29,20 +41,23 @@ def comments_of(document: Document, top: Path = ()) -> list[PlacedComment]:
 @lru_cache(maxsize=1)  # the jobs of a List are asked for one after the other
 def _by_top(document: Document, below: int) -> dict[Path, list[PlacedComment]]:
     """The comments of a document by the first ``below`` steps of their paths, which they lose."""
-    found, root = nodes(document), document.span(())
-    columns = {node.path: document.between(node.start, node.start).column for node in found}
+    root = document.span(())
     before, after = markers_around(document.text, root.start, root.end)
     by_top: dict[Path, list[PlacedComment]] = {}
+    if "#" not in document.text[max(before, 0) : after]:
+        return by_top
+    found = nodes(document)
+    page = Page(document, found, {node.path: node for node in found})
     for comment in comments(document.text, [document], max(before, 0), after):
-        placed = _placed(comment, found, columns)
+        placed = _placed(comment, page)
         if not below or len(placed.path) > below:
             inside = placed._replace(path=placed.path[below:])
             by_top.setdefault(placed.path[:below], []).append(inside)
     return by_top
 
 
-def _placed(comment: Comment, found: list[Node], columns: dict[Path, int]) -> PlacedComment:
-    text = comment.text
+def _placed(comment: Comment, page: Page) -> PlacedComment:
+    text, found = comment.text, page.nodes
     next_one = bisect_right(found, (comment.start,))
     if next_one == 0:
         return PlacedComment(text, "top", ())
@@ -51,12 +66,12 @@ def _placed(comment: Comment, found: list[Node], columns: dict[Path, int]) -> Pl
         on_line = found[bisect_left(found, (comment.line_start,)) : next_one]
         return PlacedComment(text, "beside", _leaf(on_line, previous).path)
     column = comment.start - comment.line_start + 1
-    if next_one < len(found) and column <= columns[found[next_one].path]:
+    if next_one < len(found) and column <= page.column(found[next_one].path):
         return PlacedComment(text, "above", found[next_one].path)
     if next_one == len(found) and column == 1:
         return PlacedComment(text, "end", ())
     path = previous.path
-    while len(path) > 1 and columns[path] > column:
+    while len(path) > 1 and page.column(path) > column:
         path = path[:-1]
     return PlacedComment(text, "below", path)
 
