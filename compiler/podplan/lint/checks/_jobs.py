@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -52,11 +52,13 @@ class Named(NamedTuple):
         return self.instance
 
 
+@for_one
 def spec_of(job: Job) -> Mapping[str, Any]:
     """The spec of the CR."""
     return mapping(job.cr.data, "spec") if job.cr is not None else {}
 
 
+@for_one
 def kind_of(job: Job) -> str:
     return text(job.cr.data, "kind") if job.cr is not None else ""
 
@@ -72,14 +74,18 @@ def namespace(job: Job) -> str:
     return text(mapping(job.cr.data, "metadata"), "namespace") if job.cr is not None else ""
 
 
-def roles(job: Job) -> Iterator[Role]:
+@for_one
+def roles(job: Job) -> tuple[Role, ...]:
     """The replica types of the CR, in the order written."""
     spec = spec_of(job)
-    for number, entry in entries(spec, "replicaSpecs"):
-        yield Role(text(entry, "type"), ("spec", "replicaSpecs", number), entry)
-    for key in ("launcher", "worker"):
-        if mapping(spec, key):
-            yield Role(key, ("spec", key), mapping(spec, key))
+    listed = [
+        Role(text(entry, "type"), ("spec", "replicaSpecs", number), entry)
+        for number, entry in entries(spec, "replicaSpecs")
+    ]
+    fixed = [
+        Role(key, ("spec", key), mapping(spec, key)) for key in ("launcher", "worker") if mapping(spec, key)
+    ]
+    return (*listed, *fixed)
 
 
 @for_one

@@ -12,7 +12,7 @@ from podplan.lint.checks._jobs import Named, called, named, namespace, pods, rep
 from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.checks._together import Again, Sharers
 from podplan.lint.checks._words import options
-from podplan.lint.subject import Hit, Job, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.provenance import Doc
 from podplan.typing import Any, NamedTuple
@@ -32,6 +32,7 @@ class User(NamedTuple):
     writes: bool
 
 
+@for_one
 def users(job: Job) -> dict[str, list[User]]:
     """Who of a job mounts a claim, by claim."""
     found: dict[str, list[User]] = {}
@@ -188,8 +189,8 @@ def mounts_left(job: Job) -> Mounts | None:
     if job.cr is None:
         return None
     modes = {claim: _modes(job, claim) for claim in users(job)}
-    for_one = {claim: those[0] for claim, those in modes.items() if those and FOR_ONE.issuperset(those)}
-    return Mounts(named(job), for_one) if for_one else None
+    not_for_all = {claim: those[0] for claim, those in modes.items() if those and FOR_ONE.issuperset(those)}
+    return Mounts(named(job), not_for_all) if not_for_all else None
 
 
 def claim_of_several_jobs(left: Mapping[int, Mounts], again: Again) -> Iterator[tuple[int, Hit]]:
