@@ -45,11 +45,24 @@ def may_be_secret(name: str, value: str) -> bool:
     return names_a_secret(name) and not _NOT_A_SECRET.fullmatch(value)
 
 
+# A value, the step that leads to it, and the node that it is in: most paths are asked for by nobody.
+_Node = tuple[Any, Any, Any]
+
+
+def _path(node: _Node) -> Path:
+    steps = []
+    _, step, above = node
+    while above is not None:
+        steps.append(step)
+        _, step, above = above
+    return tuple(reversed(steps))
+
+
 def secret_variables(data: Any) -> Iterator[Path]:
     """The values of variables that look secret: entries with a name and a value, and mappings called env."""
-    nodes: list[tuple[Path, Any]] = [((), data)]
+    nodes: list[_Node] = [(data, None, None)]
     while nodes:
-        path, node = nodes.pop()
+        node, step, _ = here = nodes.pop()
         below: Iterable[tuple[Any, Any]] = ()
         if isinstance(node, list):
             below = enumerate(node)
@@ -57,12 +70,14 @@ def secret_variables(data: Any) -> Iterator[Path]:
             below = node.items()
             name, value = node.get("name"), node.get("value")
             if value is not None and isinstance(name, str) and _hides(name, value):
-                yield (*path, "value")
-            if path[-1:] == ("env",):
+                yield (*_path(here), "value")
+            if step == "env":
                 yield from (
-                    (*path, key) for key, value in below if isinstance(key, str) and _hides(key, value)
+                    (*_path(here), key) for key, value in below if isinstance(key, str) and _hides(key, value)
                 )
-        nodes += [((*path, key), value) for key, value in below if isinstance(value, (dict, list))]
+        for key, value in below:
+            if isinstance(value, (dict, list)):
+                nodes.append((value, key, here))
 
 
 def _hides(name: str, value: Any) -> bool:

@@ -13,6 +13,8 @@ from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.typing import Any, NamedTuple
 
+# The types of volumes that name a Secret or ConfigMap.
+_NAMING = frozenset({"configMap", "secret", "projected"})
 SECTIONS = {"Secret": "secrets", "ConfigMap": "configMaps"}
 
 
@@ -67,19 +69,17 @@ def references(group: Group) -> Iterator[Reference]:
     """The places of a Pod that name a Secret or ConfigMap that has to be there."""
     for path, container in (*containers(group), *init_containers(group)):
         for number, variable in entries(container, "env"):
-            source = mapping(variable, "valueFrom")
+            if "valueFrom" not in variable:
+                continue
             for field, kind in (("secretKeyRef", "Secret"), ("configMapKeyRef", "ConfigMap")):
                 at = (*path, "env", number, "valueFrom", field)
-                yield from _keyed(mapping(source, field), kind, at)
+                yield from _keyed(mapping(variable["valueFrom"], field), kind, at)
         for number, source in entries(container, "envFrom"):
             for field, kind in (("secretRef", "Secret"), ("configMapRef", "ConfigMap")):
                 yield from _keyed(mapping(source, field), kind, (*path, "envFrom", number, field))
     for number, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
-        at = ("spec", "volumes", number)
-        yield from _of_volume(volume, at)
-        for index, source in entries(mapping(volume, "projected"), "sources"):
-            for field, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
-                yield from _keyed(mapping(source, field), kind, (*at, "projected", "sources", index, field))
+        if not _NAMING.isdisjoint(volume):
+            yield from _of_volume(volume, ("spec", "volumes", number))
 
 
 def _keyed(source: Mapping[str, Any], kind: str, path: Path) -> Iterator[Reference]:
@@ -99,6 +99,9 @@ def _of_volume(volume: Mapping[str, Any], path: Path) -> Iterator[Reference]:
     named = {**secret, "name": secret.get("secretName")}
     for reference in _keyed(named, "Secret", (*path, "secret")):
         yield reference._replace(path=(*path, "secret", "secretName"))
+    for index, source in entries(mapping(volume, "projected"), "sources"):
+        for field, kind in (("secret", "Secret"), ("configMap", "ConfigMap")):
+            yield from _keyed(mapping(source, field), kind, (*path, "projected", "sources", index, field))
 
 
 def unknown_namespace(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
