@@ -47,8 +47,7 @@ def apply(policies: tuple[Policy, ...], job: Job) -> Iterator[Seen]:
 
 def apply_one(policy: Policy, job: Job) -> Iterator[Seen]:
     """What a single policy about jobs one by one says about a job."""
-    there = _subjects(policy.scope, job) if _is_about(policy.scope, job) else ()
-    return _seen([(policy, checks.decided_by(policy), there)])
+    return _seen([(policy, checks.decided_by(policy), _subjects(policy.scope, job))])
 
 
 def is_about_all(policy: Policy) -> bool:
@@ -156,10 +155,10 @@ def _is_about(scope: Scope, job: Job) -> bool:
 
 
 def _subjects(scope: Scope, job: Job) -> Iterator[Subject]:
-    """What policies of a scope look at, of a job that has something of it."""
+    """What policies of a scope look at of a job."""
     if scope.level == "profile" and job.profile is not None:
         yield Subject(job.profile, job, data=job.profile.data)
-    elif scope.level in OF_CR and job.cr is not None:
+    elif scope.level in OF_CR and job.cr is not None and _is_of(scope, job.cr.data.get("kind")):
         yield Subject(job.cr, job, data=job.cr.data)
     elif scope.level == "lowered":
         for group in job.groups:

@@ -63,7 +63,7 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         options = _torchrun_options(container) if launcher == "torchrun" else {}
         for number, name, entry in env(container):
             path = ("spec", "containers", index, "env", number)
-            if _set_by_controller(group, path) or not isinstance(entry.get("value"), str):
+            if not isinstance(entry.get("value"), str):
                 continue
             if _BY_LAUNCHER[launcher].fullmatch(name):
                 why = f"{launcher} sets it for each process"
@@ -71,7 +71,8 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
                 why = f"{launcher} is given {options[name]}"
             else:
                 continue
-            yield Hit(path, {"name": name, "why": why}, change=("remove", path, None))
+            if not _set_by_controller(group, path):
+                yield Hit(path, {"name": name, "why": why}, change=("remove", path, None))
 
 
 def set_by_launcher(job: Job, name: str) -> bool:
