@@ -18,7 +18,7 @@ settings.register_profile("all", derandomize=True, deadline=None, max_examples=1
 settings.register_profile("third", settings.get_profile("all"), max_examples=33)
 
 os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; tests/caching has a cache
-# Python is started hundreds of times: where it may not keep what it compiles, each start compiles podplan anew.
+# Python is started hundreds of times: if it may not keep what it compiles, each start compiles podplan anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
