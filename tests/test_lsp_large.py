@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from podplan.cli.lsp import settings_for
-from podplan.lsp import dependents, server
+from podplan.lsp import dependents, keeping, server
 from podplan.lsp.documents import MAX_CHECKED, MAX_DOCUMENTS, Documents
 from podplan.lsp.inbox import Inbox
 from podplan.lsp.server import Server
 from podplan.lsp.workspace import Workspace
+from podplan.reading.files import read_found
 from podplan.source import read
 
 PROFILE = """\
@@ -27,6 +28,12 @@ metadata: {{name: {name}}}
 spec: {{extends: [../bases/{base}.yaml], job: GenericJob, image: "a:1", run: {{exec: [a]}}}}
 """
 BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {name: b}\nspec: {env: {WORLD_SIZE: '1'}}\n"
+INVENTORY = """\
+apiVersion: podplan/v1
+kind: ClusterInventory
+metadata: {name: c}
+spec: {asOf: 2026-01-01, hardware: {a10x1: {gpus: {nvidia.com/gpu: 1}, cpu: 8, memory: 64Gi}}}
+"""
 ASKED = partial(settings_for, isolated=True)
 
 Message = dict[str, Any]
@@ -229,6 +236,67 @@ def test_the_files_of_a_root_are_parsed_once(folder: Path, monkeypatch: pytest.M
     session.server.take({"method": "textDocument/didSave", "params": {}})
     assert len(session.told()) == 33
     assert parsed == ["7.yaml"]
+
+
+def test_what_others_name_is_parsed_again_only_when_it_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A base or an inventory of 8 MB was parsed at every key: five seconds."""
+    parsed: list[str] = []
+
+    def counted(content: bytes, file: str) -> Any:
+        parsed.append(Path(file).name)
+        return read(content, file)
+
+    monkeypatch.setattr(keeping, "read", counted)
+    (folder / "inventory.yaml").write_text(INVENTORY)
+    session = Session(folder)
+    text = PROFILE.format(name="job", base=0).replace("job:", "hardware: none, job:")
+    session.open("jobs/0.yaml", text)
+    first = session.told()
+    assert sorted(parsed) == ["0.yaml", "inventory.yaml"]
+    for version in range(2, 5):
+        session.server.take(changed(session.uri("jobs/0.yaml"), version, text + "#" * version))
+        assert session.told() == first
+    assert len(parsed) == 2
+    (folder / "bases/0.yaml").write_text(BASE.replace("WORLD_SIZE", "'a=b'"))  # and nobody tells of it
+    assert session.told() != first
+    assert parsed[2:] == ["0.yaml"]
+    session.close("jobs/0.yaml")
+    assert session.server.workspace._kept._parsed == {}
+
+
+def test_what_is_kept_parsed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "MOST_KEPT", 10)
+    kept = keeping.Kept()
+    a, b = kept.source(b"a: 1", "a"), kept.source(b"b: 1", "b")
+    assert kept.source(b"a: 1", "a") is a
+    kept.source(b"c: 1", "c")
+    assert kept.source(b"a: 1", "a") is a
+    assert kept.source(b"b: 1", "b") is not b
+    assert kept.source(b"long: 123456", "d").documents[0].data == {"long": 123456}
+
+
+def test_an_inventory_is_not_looked_for_at_every_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def counted(root: str, path: str) -> bytes:
+        looked.append(path)
+        return read_found(root, path)
+
+    monkeypatch.setattr("podplan.reading.read_found", counted)
+    (folder / "typed.yaml").write_text("")
+    session = Session(folder)
+    text = PROFILE.format(name="job", base=0).replace("job:", "hardware: none, job:")
+    session.open("jobs/0.yaml", text)
+    first = session.told()["jobs/0.yaml"]
+    times = len(looked)
+    assert session.told()
+    assert len(looked) == times > 0
+    session.open("typed.yaml", "")
+    session.told()
+    session.server.take(changed(session.uri("typed.yaml"), 2, INVENTORY))
+    assert session.told()["jobs/0.yaml"] != first
 
 
 def test_long_files_that_extend_one_are_not_all_checked_with_it(folder: Path) -> None:

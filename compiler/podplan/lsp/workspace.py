@@ -10,6 +10,7 @@ from podplan.findings import Finding
 from podplan.limits import BoundExceeded
 from podplan.lsp.dependents import Extending, dependents, extending
 from podplan.lsp.documents import Documents, Open
+from podplan.lsp.keeping import Kept
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader
@@ -49,12 +50,16 @@ class Workspace:
         self._extending_of: dict[tuple[str, tuple[str, ...]], dict[str, Extending]] = {}
         self._fresh: set[tuple[str, tuple[str, ...]]] = set()  # of these, what nothing has changed since
         self._inventories: dict[str, str] = {}
+        self._kept = Kept()
 
     def forget(self) -> None:
         """Files have changed: what is known of those that are not open no longer counts."""
         self._dependents.clear()
         self._fresh.clear()
         self._inventories.clear()
+        self._kept.forget()
+        if not self.documents.open:
+            self._kept = Kept()
 
     def check(self) -> Report:
         """All findings of the open documents, and of the profiles that extend them, as far as they are not
@@ -78,7 +83,7 @@ class Workspace:
         """
         asked = self.asked(paths[0])
         instead = self.documents.instead() | texts
-        reader = Reader(exclude=asked.exclude, instead=instead)
+        reader = self._kept.reader(asked.exclude, instead)
         files = [*dict.fromkeys((*paths, *self._extending(paths, asked)))]
         found = list(_as_far_as_bounds(sources(files, instead)))
         whole = {one.file: one.text for one in found if isinstance(one, Source)}
@@ -111,7 +116,7 @@ class Workspace:
         return asked._replace(settings=settings._replace(inventory=self._inventories[root]))
 
     def _inventory(self, path: str, asked: Asked) -> str:
-        reader = Reader(exclude=asked.exclude, instead=self.documents.instead())
+        reader = self._kept.reader(asked.exclude, self.documents.instead())
         found = reader.inventory_if_any(Doc(path, {}))
         return found.name if found is not None else ""
 
@@ -124,7 +129,7 @@ class Workspace:
 
     def reader(self, path: str) -> Reader:
         """A reader in which the open documents take the place of files."""
-        return Reader(exclude=self.asked(path).exclude, instead=self.documents.instead())
+        return self._kept.reader(self.asked(path).exclude, self.documents.instead())
 
     def plans_of(self, document: Open) -> Iterator[Plan]:
         """Every CR that comes from a document: its own, or those of the profiles that extend it."""
