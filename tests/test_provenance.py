@@ -11,6 +11,8 @@ from podplan.provenance import (
     Flag,
     Indexed,
     Listing,
+    Origin,
+    Place,
     Run,
     at,
     computed,
@@ -48,6 +50,25 @@ def test_what_is_not_written_drops_its_key(doc: Doc) -> None:
     )
     assert made.data == {"c": ["bert"]}
     assert trace(made, ("c", 0))[-1].path == ("name",)
+
+
+def test_origins_are_those_that_their_class_makes(doc: Doc) -> None:
+    name, env = root(doc)["name"], root(doc)["env"]
+    made = split(at((name, PORT), {"env": env, "port": at(PORT, 23456, over=(name,))}), "CR")
+    assert made.origins == {
+        (): Origin("because", (name.place,), PORT),
+        ("env",): Origin("copied", (Place(doc, ("env",)),)),
+        ("port",): Origin("because", fact=PORT, overrides=(name.place,)),
+    }
+
+
+def test_of_marks_on_one_value_the_innermost_tells_its_origin(doc: Doc) -> None:
+    name = root(doc)["name"]
+    made = split(at(PORT, {"a": at(PORT, name), "b": at(name, at(PORT, Indexed(("x", 0))))}), "CR", 3)
+    assert made.data == {"a": "bert", "b": "x3"}
+    assert made.origins["a",] == Origin("copied", (name.place,))
+    assert made.origins["b",] == Origin("because", fact=PORT)
+    assert made.varies == {("b",): Indexed(("x", 0))}
 
 
 def test_a_value_without_a_mark_is_a_type_error(doc: Doc) -> None:

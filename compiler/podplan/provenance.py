@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from podplan.source import Document
 
 Path = tuple[str | int, ...]
+# Makes a NamedTuple of all its fields; its class does so through a call of Python, and origins are many.
+_made = tuple.__new__
 
 
 class Fact(NamedTuple):
@@ -227,7 +229,7 @@ Why = Cursor | Fact | Flag
 
 def at(why: Why | tuple[Why, ...], value: Any, over: tuple[Cursor, ...] = ()) -> Marked:
     """``value`` stands because of ``why``; ``over`` are the places whose values it replaces."""
-    return Marked(value, _origin("because", why if why.__class__ is tuple else (why,), over))
+    return _made(Marked, (value, _origin("because", why if why.__class__ is tuple else (why,), over)))
 
 
 def computed(
@@ -266,12 +268,13 @@ def _origin(how: str, whys: tuple[Any, ...], over: tuple[Cursor, ...]) -> Origin
     for why in whys:
         kind = why.__class__
         if kind is Cursor:
-            places.append(Place(why.doc, why.path))
+            places.append(_made(Place, (why.doc, why.path)))
         elif kind is Fact:
             fact = fact or why
         elif kind is Flag:
             flag = flag or why
-    return Origin(how, tuple(places), fact, flag, tuple(c.place for c in over if c.exists) if over else ())
+    lost = tuple(c.place for c in over if c.exists) if over else ()
+    return _made(Origin, (how, tuple(places), fact, flag, lost))
 
 
 def root(doc: Doc) -> Cursor:
@@ -293,20 +296,21 @@ def split(tree: Any, name: str, index: int = 0) -> Doc:
 def _plain(node: Any, path: Path, covered: bool, doc: Doc, index: int) -> Any:
     """The plain data of a part of a marked tree, whose origins and variations are noted in ``doc``."""
     kind = node.__class__
-    if kind is str:  # most parts are, or places
-        if covered:
-            return node
-    elif kind is Cursor:
-        doc.origins[path] = Origin("copied", (Place(node.doc, node.path),))
-        return node.value
-    elif kind is Marked:
+    while kind is Marked:
         doc.origins[path] = node.origin
-        return node.value if node.origin.how == "copied" else _plain(node.value, path, True, doc, index)
+        if node.origin.how == "copied":
+            return node.value
+        covered, node = True, node.value
+        kind = node.__class__
+    if kind is Cursor:
+        place = _made(Place, (node.doc, node.path))
+        doc.origins[path] = _made(Origin, ("copied", (place,), None, None, ()))
+        return node.value
     if not covered:
         raise TypeError(f"{doc.name}: nothing says where the value at {path} comes from")
     if kind is dict:
         return {
-            key: _plain(value, (*path, key), True, doc, index)
+            key: value if value.__class__ is str else _plain(value, (*path, key), True, doc, index)
             for key, value in node.items()
             if value.__class__ is not Cursor or value.value is not None
         }
