@@ -20,19 +20,30 @@ def filled(pattern: str, known: Known) -> str | Indexed | None:
 
     A word in braces that is not in ``known`` stays as it is.
     """
-    parts: list[str | int] = []
-    for number, piece in enumerate(_pieces(pattern)):
-        value = piece if number % 2 == 0 else known.get(piece, f"{{{piece}}}")
+    text, words = _pieces(pattern)
+    parts: list[str | int] = [text]
+    indexed = False
+    for word, text in words:
+        value = known.get(word, f"{{{word}}}")
         if value is None:
             return None
-        parts += value.parts if isinstance(value, Indexed) else [str(value)]
-    return _joined(parts)
+        if isinstance(value, Indexed):
+            indexed = True
+            parts += value.parts
+        else:
+            parts.append(str(value))
+        parts.append(text)
+    return _joined(parts) if indexed else "".join(map(str, parts))
 
 
 @lru_cache(maxsize=256)
-def _pieces(pattern: str) -> list[str]:
-    """Text and words of a pattern in turn; there are as many patterns as facts and settings."""
-    return WORD.split(pattern)
+def _pieces(pattern: str) -> tuple[str, list[tuple[str, str]]]:
+    """The text before the words of a pattern, and each word with the text behind it.
+
+    There are as many patterns as facts and settings.
+    """
+    first, *rest = WORD.split(pattern)
+    return first, list(zip(rest[::2], rest[1::2], strict=True))
 
 
 def each_filled(patterns: Iterable[str], known: Known) -> list[str | Indexed]:
