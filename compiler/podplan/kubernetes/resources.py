@@ -24,9 +24,11 @@ def check(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[P
         for name, amount in amounts.items():
             yield from _amount(name, amount, (*path, field, name))
     for name, amount in requests.items():
-        yield from _within_limit(name, amount, limits, path)
+        if name not in limits or amount != limits[name]:
+            yield from _within_limit(name, amount, limits, path)
     used = [name for name in (*limits, *requests) if isinstance(name, str)]
-    if any(name.startswith(_HUGE) for name in used) and not any(name in _STANDARD[:2] for name in used):
+    huge = [name for name in used if name.startswith(_HUGE)]
+    if huge and not any(name in _STANDARD[:2] for name in used):
         yield Problem("SCHEMA009", "huge pages need a request or limit of cpu or memory beside them", path)
     yield from _claims(resources, path, claims)
 

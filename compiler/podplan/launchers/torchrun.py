@@ -142,18 +142,19 @@ class _Values:
 
     def _from(self, known: Known) -> None:
         """Notes who gives an option, and refuses what its variable holds."""
-        variable = f"PET_{known.name.upper()}"
-        in_env = known.name not in _NOT_FROM_ENV and variable in self.variables
+        name = known.name
+        variable = f"PET_{name.upper()}"
+        in_env = name not in _NOT_FROM_ENV and variable in self.variables
         value = self.variables.get(variable) if in_env else None
-        if known.name in self.options:
-            self.given[known.name] = self.options[known.name].flag.text.partition("=")[0]
+        if name in self.options:
+            self.given[name] = self.options[name].flag.text.partition("=")[0]
         elif in_env:
-            self.given[known.name] = variable
+            self.given[name] = variable
         if value is None:
             return
         if known.kind == "flag" and integer(value) is None:
             self.faults.append(Fault(self.start, f'{variable} must be 0 or 1, not "{value}"'))
-        elif known.name not in self.options and not fits(known.kind, value):
+        elif name not in self.options and not fits(known.kind, value):
             self.faults.append(Fault(self.start, f'{variable} must be a number, not "{value}"'))
 
     def text(self, name: str, otherwise: str) -> str | None:
