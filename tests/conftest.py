@@ -21,6 +21,8 @@ os.environ["PODPLAN_NO_CACHE"] = "1"  # what a test sees is worked out in it; te
 # Python is started hundreds of times: if it may not keep what it compiles, each start compiles podplan anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# With this, jsonschema would build 38 grammars when it is imported, of formats that no test asks for.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

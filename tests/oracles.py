@@ -21,6 +21,7 @@ import yaml
 from hypothesis import given, settings
 
 from tests.conformance.expansion import expanded
+from tests.effort import examples
 from tests.lowering import Lowered, Object, objects
 from tests.strategies import crs
 
@@ -72,7 +73,7 @@ def in_bash(text: str) -> tuple[str, ...]:
 def written(text: str) -> dict[str, Lowered]:
     """The objects in a text that podplan lower printed, by namespace, in which no name is there twice."""
     found: dict[str, Lowered] = defaultdict(Lowered)
-    for data in yaml.safe_load_all(text):
+    for data in yaml.load_all(text, yaml.CSafeLoader):
         namespace = data["metadata"].get("namespace", "")
         key = (data["kind"], data["metadata"]["name"])
         assert key not in found[namespace]
@@ -91,7 +92,7 @@ def generated() -> list[Lowered]:
     """The lowered objects of CRs that hypothesis makes."""
     found: list[Lowered] = []
 
-    @settings(max_examples=150, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=examples(150), deadline=None, derandomize=True, database=None)
     @given(crs(systems=["PyTorchTrainingJob", "DeepSpeedJob"]))
     def collect(cr: Object) -> None:
         found.append(objects(cr))

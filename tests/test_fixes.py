@@ -64,14 +64,14 @@ def test_what_is_fixed_is_gone_and_stays_gone(
 
 def test_every_policy_with_a_fix_is_fixed_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    left = set(FIXED)
     for folder in (FIXTURES / "fixes", *MISTAKES):
-        shutil.copytree(folder, folder.name)
-        Path(folder.name, ".git").mkdir()
-    fixed = set()
-    for path in Path().iterdir():
-        said = podplan("check", "--preview", "--format", "json", str(path))
-        fixed |= {found["rule"] for found in json.loads(said.out)["findings"] if found["fix"]}
-    assert fixed >= FIXED
+        if left:
+            shutil.copytree(folder, folder.name)
+            Path(folder.name, ".git").mkdir()
+            said = podplan("check", "--preview", "--format", "json", folder.name)
+            left -= {found["rule"] for found in json.loads(said.out)["findings"] if found["fix"]}
+    assert left == set()
 
 
 def test_a_file_that_changes_meanwhile_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,9 @@ Calls are counted and not seconds, so a busy machine makes no difference.
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Callable
 from contextlib import chdir
+from cProfile import Profile
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -111,17 +110,9 @@ def moved(text: str) -> None:
 
 def work(function: Callable[[], Any]) -> int:
     """How many calls are made, of what is written in Python and in C."""
-    calls = Counter[str]()
-
-    def seen(_frame: Any, event: str, _value: Any) -> None:
-        calls[event] += 1
-
-    sys.setprofile(seen)
-    try:
-        function()
-    finally:
-        sys.setprofile(None)
-    return calls["call"] + calls["c_call"]
+    profile = Profile()
+    profile.runcall(function)
+    return sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.parametrize(
