@@ -113,10 +113,15 @@ def arrives(word: str, regime: Regime) -> Arrival:
     return Arrival(got.words[:-1])
 
 
+def is_plain(word: str) -> bool:
+    """Whether a word is the same to every shell, however it is sent."""
+    return _PLAIN.fullmatch(word) is not None
+
+
 @lru_cache(maxsize=512)
 def survives(word: str, regime: Regime) -> bool:
     """Whether a worker gets a word as it is, or as it was quoted by hand."""
-    if _PLAIN.fullmatch(word):
+    if is_plain(word):
         return True
     got = arrives(word, regime)
     if got == Arrival((word,)):

@@ -16,6 +16,7 @@ from podplan.lint.checks._remote_arguments import (
     Regime,
     arrives,
     deepspeed_version,
+    is_plain,
     regimes_of,
     spelling,
     survives,
@@ -88,7 +89,7 @@ def _broken(job: Job) -> list[tuple[Sent, list[Regime]]]:
 
 
 def _arguments(job: Job) -> Iterator[Sent]:
-    """The words that the launcher sends to the workers."""
+    """The words that the launcher sends to the workers, without those that are the same to every shell."""
     if not over_ssh(job):
         return
     path, words, container = _program(job)
@@ -103,13 +104,16 @@ def _arguments(job: Job) -> Iterator[Sent]:
         return expand(word, variables, complete=complete).text
 
     for index, written in enumerate(words):
-        if isinstance(written, str) and expand(written, variables, complete=complete).known:
+        if not isinstance(written, str):
+            continue
+        made = expand(written, variables, complete=complete)
+        if made.known and not is_plain(made.text):
             sent_as = regimes if index else (script,)
-            yield Sent((*path, index), written, expanded(written), sent_as, expanded)
+            yield Sent((*path, index), written, made.text, sent_as, expanded)
     line = line_of(job)
     if line is not None and line.custom:
         for word in line.read.line.arguments:
-            if word.known and not word.pattern:
+            if word.known and not word.pattern and not is_plain(word.text):
                 yield Sent(line.place(word), word.text, word.text, regimes, expanded, by_hand=True)
 
 
