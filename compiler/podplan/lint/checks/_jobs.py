@@ -164,7 +164,13 @@ def strangers(job: Job) -> bool:
 
 def mode(job: Job, name: str) -> bool:
     """Whether the CR turns a run mode on: debug or pause."""
-    return mapping(mapping(spec_of(job), "runMode"), name).get("enabled") is True
+    return name in _modes(job)
+
+
+@for_one
+def _modes(job: Job) -> list[str]:
+    modes = mapping(spec_of(job), "runMode")
+    return [name for name in modes if mapping(modes, name).get("enabled") is True]
 
 
 def written(data: object, *path: str | int) -> Path:

@@ -11,7 +11,7 @@ from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import python
 from podplan.lint.checks._resources import training
-from podplan.lint.subject import Job, for_one
+from podplan.lint.subject import Job, Subject, for_one
 from podplan.typing import Any, NamedTuple
 
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
@@ -64,6 +64,13 @@ def of_replica(group: Group, index: int) -> list[Launch]:
     if group.doc.varies:
         container = at_index(group.doc, index)["spec"]["containers"][path[-1]]
     return [Launch(group, path, container, invocation) for invocation in find(container).invocations]
+
+
+def programs(subject: Subject) -> list[Invocation]:
+    """The programs that a container of the first replica starts."""
+    of_group = (launch for launch in launches(subject.job) if launch.group is subject.group)
+    here = [launch.invocation for launch in of_group if launch.path == subject.base]
+    return here or list(find(subject.data).invocations)
 
 
 def same_on(launch: Launch, index: int) -> Launch | None:

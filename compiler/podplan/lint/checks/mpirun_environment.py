@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.launchers import find
 from podplan.launchers.mpirun import Mpirun
 from podplan.lint.checks._jobs import kind_of
+from podplan.lint.checks._launches import programs
 from podplan.lint.checks._ssh_names import handed_on_by_itself
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Subject
@@ -24,7 +24,7 @@ def mpirun_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     names = [name for _, name, _ in env(subject.data) if not handed_on_by_itself(name)]
     if not names:
         return
-    for invocation in find.find(subject.data).invocations:
+    for invocation in programs(subject):
         facts = invocation.facts
         if not isinstance(facts, Mpirun) or not _on_other_hosts(facts):
             continue
