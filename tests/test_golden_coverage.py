@@ -93,7 +93,7 @@ def missing(wanted: Iterable[tuple[Pattern, Any]], found: Iterable[tuple[Pattern
 def documents(files: Iterable[Path]) -> Iterator[Any]:
     """The documents of the files, lists taken apart."""
     for file in files:
-        for data in yaml.safe_load_all(file.read_text()):
+        for data in yaml.load_all(file.read_text(), yaml.CSafeLoader):
             yield from data.get("items", [data])
 
 

@@ -92,9 +92,10 @@ def test_the_schemas_hold_the_forms_as_they_are_now() -> None:
                 assert [text.removeprefix("^$|") for text in spelt] == list(form.patterns), name
 
 
-@pytest.mark.parametrize("version", ["1.24", "1.36", "1.37"])
-def test_the_walk_finds_fault_exactly_where_the_validator_does(version: str) -> None:
-    for obj in objects():
+@pytest.mark.parametrize(("version", "every"), [("1.24", 3), ("1.36", 1), ("1.37", 3)])
+def test_the_walk_finds_fault_exactly_where_the_validator_does(version: str, every: int) -> None:
+    """Of all objects in the version that answered about them, and of each third one in the others."""
+    for obj in objects()[::every]:
         kind = obj["kind"]
         data = structure.without_nulls(schemas.definition(kind, version), obj, version)
         explained = list(structure.explain(schemas.definition(kind, version), data, version))

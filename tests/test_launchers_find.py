@@ -262,7 +262,7 @@ LAUNCHED = {
 
 
 def pods(path: Path) -> list[Any]:
-    documents = yaml.safe_load_all(path.read_text(encoding="utf-8"))
+    documents = yaml.load_all(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
     return [document["spec"] for document in documents if document["kind"] == "Pod"]
 
 
@@ -379,9 +379,9 @@ def test_time_grows_with_the_words_only(word: str) -> None:
         "python",
         "bash",
     ):
-        find(container([*launcher.split(), *[word] * 5_000]))
-        find(container(["bash", "-c", f"{launcher} {' '.join([word] * 5_000)}"]))
-    assert time.process_time() - before < 10
+        find(container([*launcher.split(), *[word] * 2_500]))
+        find(container(["bash", "-c", f"{launcher} {' '.join([word] * 2_500)}"]))
+    assert time.process_time() - before < 4
 
 
 def nested(levels: int, times: int) -> Env:

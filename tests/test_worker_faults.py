@@ -21,6 +21,7 @@ import pytest
 from tests.command import BAD_JOB, JOB, Run, heeding
 
 PATIENCE = 60  # seconds that a run may take
+MANY = 200  # jobs, which are more than one process checks alone
 SOON = 15  # seconds in which a worker has to notice that its parent is gone
 WORKERS = 3
 CHECK = (sys.executable, "-m", "podplan", "check", ".", "--jobs")
@@ -37,8 +38,8 @@ def filled(folder: Path, number: int, bad: int) -> Path:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Jobs that are checked in some seconds."""
-    return filled(tmp_path_factory.mktemp("many"), 400, 16)
+    """Jobs that are checked in a second or so."""
+    return filled(tmp_path_factory.mktemp("many"), MANY, 16)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +220,7 @@ def test_files_that_vanish_while_they_work(many: Path, tmp_path: Path) -> None:
     """Each is checked or missed: that is a sentence, and no verdict of less than there was."""
     folder = shutil.copytree(many, tmp_path / "many")
     with working(folder) as (process, _):
-        for number in range(1, 400, 2):
+        for number in range(1, MANY, 2):
             (folder / f"{number:04}.yaml").unlink()
         end = ended(process)
     assert "Traceback" not in end.err
