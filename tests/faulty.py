@@ -162,7 +162,7 @@ def _run(arguments: list[str], fault: str, step: int, steps: str, counted: int) 
     if steps == "paths":
         _watch(os.getcwd(), fault, step, counted)
     else:
-        _trace(steps == "writing", fault, step, counted)
+        traced = _trace(steps == "writing", fault, step)
     code = 98
     try:
         podplan()
@@ -173,6 +173,8 @@ def _run(arguments: list[str], fault: str, step: int, steps: str, counted: int) 
 
         traceback.print_exc()
     sys.settrace(None)
+    if steps != "paths":
+        os.write(counted, b"." * traced())
     # What the interpreter does at its end.
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
@@ -200,8 +202,8 @@ def _watch(folder: str, fault: str, step: int, counted: int) -> None:
     sys.addaudithook(hook)
 
 
-def _trace(writing: bool, fault: str, step: int, counted: int) -> None:
-    """A signal at a line, or at a bytecode of what writes; once it has come, nothing is counted any more."""
+def _trace(writing: bool, fault: str, step: int) -> Callable[[], int]:
+    """A signal at a line, or at a bytecode of what writes; how many there were is told afterwards."""
     steps = 0
 
     def tell(frame: FrameType, event: str, _: object) -> Any:
@@ -212,13 +214,12 @@ def _trace(writing: bool, fault: str, step: int, counted: int) -> None:
             frame.f_trace_opcodes = True
         if event == ("opcode" if writing else "line"):
             steps += 1
-            if step < 0:
-                os.write(counted, b".")
-            elif steps - 1 == step:
+            if steps - 1 == step:
                 signal.raise_signal(SIGNALS[fault])
         return tell
 
     sys.settrace(tell)
+    return lambda: steps
 
 
 def _is_below(path: object, folder: str) -> bool:

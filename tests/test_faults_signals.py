@@ -18,7 +18,7 @@ from tests.test_faults import COMMANDS, check_whole, made, tree, with_cache
 HEEDED = ("term", "hup", "int")
 CACHED = "check repository --cache-dir cache"
 LONGER = ("fix", "import")
-SHORT, LONG = 9, 100  # moments of a run that are tried
+SHORT, LONG = 6, 100  # moments of a run that are tried
 LAST = 9  # steps that a run may have less than another: folders list their files in any order
 BETWEEN = 10  # bytecodes between the making of a file and the keeping of its name are a few more
 KEEPING = 900  # bytecodes at the end of a run, in which an entry is written to the cache
