@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,7 @@ import pytest
 from podplan.lint.catalogue import ours, whole
 from podplan.provenance import Doc
 from podplan.source import read
-from podplan.testing.examples import run_examples
+from podplan.testing.examples import _by_code, run_examples
 from tests.command import podplan
 
 POLICY = """\
@@ -213,6 +216,84 @@ def test_a_golden_without_its_profile_fails(folder: Path) -> None:
     assert "jobs/a.golden.yaml:1:1: golden: there is no jobs/a.yaml that renders this" in run.out
 
 
+def bad_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def bad_link(path: Path) -> None:
+    path.symlink_to("/etc/passwd")
+
+
+def bad_way(path: Path) -> None:
+    path.symlink_to("nowhere.yaml")
+
+
+def bad_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("made", "said", "updated"),
+    [
+        (bad_folder, "is a directory", "cannot write jobs/b.golden.yaml: it is not a regular file"),
+        (bad_link, "leads out of the repository", "it cannot be read: leads out of the repository;"),
+        (bad_way, "no such file or directory", ""),
+        (bad_pipe, "not a regular file", "cannot write jobs/b.golden.yaml: it is not a regular file"),
+    ],
+)
+def test_a_golden_that_cannot_be_read_fails_and_the_others_are_tested(
+    made: Callable[[Path], None], said: str, updated: str, folder: Path
+) -> None:
+    """One of them ended the run, and it was not always said which."""
+    for name in "bc":
+        (folder / f"jobs/{name}.yaml").write_text(PROFILE.replace("resnet", name))
+    made(folder / "jobs/b.golden.yaml")
+    (folder / "jobs/c.golden.yaml").write_text("a: 1\n")
+    run = podplan("test", cwd=folder)
+    assert (run.code, run.err) == (1, "")
+    assert f"jobs/b.golden.yaml:1:1: golden: it cannot be read: {said}; delete it" in run.out
+    assert "jobs/c.golden.yaml:1:1: golden: jobs/c.yaml renders something else now" in run.out
+    assert "5 tests, 2 failures, 1 of 1 policies tested, 3 of 3 profiles tested" in run.out
+    run = podplan("test", "--update", cwd=folder)
+    assert run.code == bool(updated)
+    assert f"jobs/b.golden.yaml:1:1: golden: {updated}" in run.out or not updated
+    assert "jobs/c.golden.yaml: written" in run.out
+
+
+def test_a_golden_or_profile_beyond_a_limit_fails_and_the_others_are_tested(folder: Path) -> None:
+    (folder / "jobs/b.golden.yaml").write_text("#" * 10_000)
+    (folder / "jobs/b.yaml").write_text(PROFILE.replace("resnet", "b"))
+    (folder / "jobs/c.golden.yaml").write_text("")
+    (folder / "jobs/c.yaml").write_text(PROFILE + "#" * 10_000)
+    run = podplan("test", cwd=folder, env={"PODPLAN_LIMITS": "file-bytes=9000"})
+    assert run.code == 4
+    assert "jobs/b.golden.yaml:1:1: golden: jobs/b.golden.yaml has 10,000 bytes" in run.out
+    assert "jobs/c.yaml:1:1: golden: jobs/c.yaml has 10,2" in run.out
+    assert "5 tests, 2 failures" in run.out
+    assert "the limit file-bytes is 9000" in run.err
+
+
+def test_a_golden_whose_profile_cannot_be_read_any_more_fails(folder: Path) -> None:
+    """It was passed over, so that the run was clean."""
+    edit(folder / "jobs/a.yaml", "  replicas: 4\n", "  replicas: [4\n")
+    run = podplan("test", cwd=folder)
+    assert run.code == 1
+    assert "golden: jobs/a.yaml does not render to jobs/a.golden.yaml: " in run.out
+    (folder / "jobs/a.yaml").write_text("a: 1\n")
+    run = podplan("test", cwd=folder)
+    assert run.code == 1
+    assert "jobs/a.yaml does not render to jobs/a.golden.yaml: it holds no profile" in run.out
+
+
+def test_what_stands_in_a_golden_file_ends_no_run(folder: Path) -> None:
+    """Beyond a bound, or a profile of its own: there is no diff then."""
+    for text in ("a: [" + "[" * 1_000, PROFILE.replace("replicas: 4", "extends: [../../b.yaml]")):
+        (folder / "jobs/a.golden.yaml").write_text(text)
+        run = podplan("test", cwd=folder)
+        assert (run.code, run.err) == (1, "")
+        assert "(no diff, for there may be a secret in it)" in run.out
+
+
 def test_goldens_are_no_second_objects(folder: Path) -> None:
     with_it = podplan("check", "--format", "json", cwd=folder)
     lowered = podplan("lower", "-e", "prod", ".", cwd=folder)
@@ -267,6 +348,14 @@ def test_an_example_beyond_the_bounds_fails() -> None:
     origin = Doc("own.yaml", data, source=read(b"{}", "own.yaml").documents[0])
     outcome = run_examples([ours()[0]._replace(origin=origin, tests=origin)], (), "1.34")
     assert [one.message for one in outcome.failures if "the example cannot be checked: " in one.message]
+
+
+def test_the_parts_of_a_policy_are_put_together_in_one_go() -> None:
+    """An admission policy makes one for each object of params; each copied those before it."""
+    started = time.process_time()
+    ((*parts,),) = _by_code([next(iter(ours()))] * 60_000)
+    assert len(parts) == 60_000
+    assert time.process_time() - started < 1
 
 
 def test_our_own_policies_pass() -> None:

@@ -12,9 +12,11 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, request
 from podplan.cli.output import replace_file, say, write
 from podplan.findings import Severity
+from podplan.limits import BoundExceeded
 from podplan.lint.policy import Policy
 from podplan.reading import Reader
 from podplan.reading.files import expand
+from podplan.reading.opening import in_one
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.testing import Failure, Outcome, Tested, together
@@ -61,6 +63,8 @@ def command(
     from podplan.report.testing import render_json, render_text
 
     write((render_json if format_ == "json" else render_text)(outcome, coverage))
+    if outcome.given_up:
+        raise BoundExceeded(in_one(outcome.given_up))
     if outcome.failures:
         return FINDINGS
     return CLEAN if outcome.ran else NOTHING

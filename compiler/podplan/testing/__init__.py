@@ -31,12 +31,16 @@ class Tested(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of tests: how many ran, what they are of, failures, and the golden files that are new."""
+    """What came of tests: how many ran, what they are of, failures, and the golden files that are new.
+
+    ``given_up`` are the sentences about bounds that were reached, each of a failure as well.
+    """
 
     ran: int = 0
     tested: tuple[Tested, ...] = ()
     failures: tuple[Failure, ...] = ()
     written: tuple[str, ...] = ()
+    given_up: tuple[str, ...] = ()
 
 
 def together(outcomes: tuple[Outcome, ...]) -> Outcome:
@@ -46,4 +50,5 @@ def together(outcomes: tuple[Outcome, ...]) -> Outcome:
         tuple(tested for one in outcomes for tested in one.tested),
         tuple(failure for one in outcomes for failure in one.failures),
         tuple(file for one in outcomes for file in one.written),
+        tuple(sentence for one in outcomes for sentence in one.given_up),
     )

@@ -41,11 +41,11 @@ def run_examples(policies: Iterable[Policy], faults: Iterable[tuple[Doc, Problem
     return Outcome(ran, tuple(tested), tuple(failures))
 
 
-def _by_code(policies: Iterable[Policy]) -> list[tuple[Policy, ...]]:
+def _by_code(policies: Iterable[Policy]) -> list[list[Policy]]:
     """Policies of one code together: an admission policy makes one for each level and object of params."""
-    parts: dict[str, tuple[Policy, ...]] = {}
+    parts: dict[str, list[Policy]] = {}
     for one in policies:
-        parts[one.rule.code] = (*parts.get(one.rule.code, ()), one)
+        parts.setdefault(one.rule.code, []).append(one)
     return list(parts.values())
 
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from podplan.alignment import unified
 from podplan.check import Result, summarised
 from podplan.findings import Severity
+from podplan.limits import BoundExceeded
 from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.catalogue import ours
 from podplan.lint.terms import Terms
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import items
-from podplan.reading.files import golden_of, is_golden, profile_of, read_inside, root_of
-from podplan.reading.opening import Unread, sources
+from podplan.reading.files import (
+    OutsideRoot,
+    demand_inside,
+    golden_of,
+    is_golden,
+    profile_of,
+    read_inside,
+    root_of,
+)
+from podplan.reading.opening import Unread, opened, reason_of
 from podplan.rendering import rendered, stream
 from podplan.rendering.origin import RENDERED_FROM
+from podplan.requests import RequestError
 from podplan.source import Source, read
-from podplan.testing import Failure, Outcome, Tested
+from podplan.testing import Failure, Outcome, Tested, together
 from podplan.typing import NamedTuple
 
 MAX_DIFF_LINES = 20
@@ -37,35 +49,69 @@ def run_goldens(
 ) -> Outcome:
     """The golden renders of the profiles in files compared, or with ``write`` brought up to date.
 
-    ``write_all`` writes them for profiles without one too. Raises RequestError and BoundExceeded.
+    ``write_all`` writes them for profiles without one too. What cannot be read or written, or reaches a
+    bound, is a failure of its test. Raises RequestError for what is wrong with all of them.
     """
-    ran = 0
-    tested: list[Tested] = []
-    failures: list[Failure] = []
-    written: list[str] = []
-    for source in sources(dict.fromkeys(profile_of(file) if is_golden(file) else file for file in files)):
-        if isinstance(source, Unread):
-            continue
-        profiles = [item for item in items(source) if item.what == "profile"]
-        if not profiles:
-            orphans = list(_orphan(source))
-            ran += len(orphans)
-            failures += orphans
-            continue
-        golden = golden_of(source.file)
-        there = _content(golden)
-        if there is not None or (write is not None and write_all):
-            ran += 1
-            now = render(source, settings, reader)
-            failures += now.failures
-            if now.text is not None and write is not None:
-                written += [golden] if write(golden, now.text) else []
-                there = now.text.encode()
-            elif now.text is not None and there is not None and there != now.text.encode():
-                failures.append(_difference(source, golden, there, now.text, settings, reader))
-        has = (golden,) if there is not None else ()
-        tested += (Tested("profile", _name(item.doc.data), source.file, has, bool(has)) for item in profiles)
-    return Outcome(ran, tuple(tested), tuple(failures), tuple(written))
+    run = partial(_run, settings=settings, reader=reader, write=write, write_all=write_all)
+    profiles = dict.fromkeys(profile_of(file) if is_golden(file) else file for file in files)
+    return together(tuple(map(run, profiles)))
+
+
+def _run(file: str, settings: Settings, reader: Reader, write: Write | None, write_all: bool) -> Outcome:
+    """The test of one file, if it has one."""
+    try:
+        source = opened(file)
+    except RequestError as error:
+        return _failed(file, f"it cannot be read: {str(error).removeprefix(f'{file}: ')}")
+    except BoundExceeded as error:
+        return _failed(file, str(error), beyond=True)
+    if isinstance(source, Unread):
+        return Outcome()
+    golden = golden_of(file)
+    profiles = [item for item in items(source) if item.what == "profile"]
+    if not profiles:
+        failures = tuple(_orphan(source, golden))
+        return Outcome(len(failures), failures=failures)
+    outcome = Outcome()
+    if os.path.lexists(golden) or (write is not None and write_all):
+        outcome = _compared(source, golden, settings, reader, write)
+    has = (golden,) if os.path.lexists(golden) else ()
+    tested = tuple(Tested("profile", _name(item.doc.data), file, has, bool(has)) for item in profiles)
+    return outcome._replace(tested=tested)
+
+
+def _compared(
+    source: Source, golden: str, settings: Settings, reader: Reader, update: Write | None
+) -> Outcome:
+    """What profiles render to against their golden render, or written in its place."""
+    try:
+        now = render(source, settings, reader)
+    except BoundExceeded as error:
+        return _failed(source.file, f"{source.file} does not render: {error}", beyond=True)
+    if now.text is None:
+        return Outcome(1, failures=now.failures)
+    try:
+        if update is not None:
+            demand_inside(golden)
+            return Outcome(1, written=(golden,) if update(golden, now.text) else ())
+        there = read_inside(root_of(golden), golden)
+    except (OSError, OutsideRoot) as error:
+        reason = reason_of(error) if isinstance(error, OSError) else error.reason
+        cure = "delete it, and podplan test --update --all makes it anew"
+        return _failed(golden, f"it cannot be read: {reason}; {cure}")
+    except RequestError as error:
+        return _failed(golden, str(error))
+    except BoundExceeded as error:
+        return _failed(golden, str(error), beyond=True)
+    if there == now.text.encode():
+        return Outcome(1)
+    return Outcome(1, failures=(_difference(source, golden, there, now.text, settings, reader),))
+
+
+def _failed(file: str, message: str, *, beyond: bool = False) -> Outcome:
+    """A test that could not be run to its end, maybe as a bound was reached."""
+    failure = Failure(file, 1, 1, "golden", message)
+    return Outcome(1, failures=(failure,), given_up=(message,) if beyond else ())
 
 
 def render(source: Source, settings: Settings, reader: Reader) -> Rendered:
@@ -107,7 +153,7 @@ def _difference(
     line = next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)) + 1)
     said = "renders something else now" if old != new else "renders the same with other line breaks"
     message = f"{profile.file} {said}; if that is right, podplan test --update writes it"
-    if all(may_be_shown(source, settings, reader) for source in (profile, read(there, golden))):
+    if _both_may_be_shown(profile, golden, there, settings, reader):
         return Failure(golden, line, 1, "golden", message, short_diff(old, new, golden))
     return Failure(golden, line, 1, "golden", f"{message} (no diff, for there may be a secret in it)")
 
@@ -134,20 +180,31 @@ def may_be_shown(source: Source, settings: Settings, reader: Reader) -> bool:
     return not any(one.rule in ON_SECRETS for one in found)
 
 
-def _orphan(source: Source) -> Iterator[Failure]:
-    """What is wrong with a golden render whose profile is gone."""
-    if is_golden(source.file, alone=True) and RENDERED_FROM in source.text:
+def _both_may_be_shown(
+    profile: Source, golden: str, there: bytes, settings: Settings, reader: Reader
+) -> bool:
+    try:
+        return all(may_be_shown(source, settings, reader) for source in (profile, read(there, golden)))
+    except (RequestError, BoundExceeded):  # what stands in the place of a golden render may be anything
+        return False
+
+
+def _orphan(source: Source, golden: str) -> Iterator[Failure]:
+    """What is wrong with a golden render whose profile is gone, or can no longer be read."""
+    if os.path.lexists(golden):
+        line, column, why = 1, 1, "it holds no profile"
+        if source.faults:
+            line, column, why = (
+                source.faults[0].span.line,
+                source.faults[0].span.column,
+                source.faults[0].message,
+            )
+        message = f"{source.file} does not render to {golden}: {why}"
+        yield Failure(source.file, line, column, "golden", message)
+    elif is_golden(source.file, alone=True) and RENDERED_FROM in source.text:
         profile = profile_of(source.file)
         message = f"there is no {profile} that renders this; delete it, or name it after its profile"
         yield Failure(source.file, 1, 1, "golden", message)
-
-
-def _content(path: str) -> bytes | None:
-    """The bytes of a file below its root, None where there is none. Raises OutsideRoot and OSError."""
-    try:
-        return read_inside(root_of(path), path)
-    except FileNotFoundError:
-        return None
 
 
 def _name(data: object) -> str:
