@@ -168,13 +168,14 @@ class Cursor:
         """The place below, whether it is written or not."""
         value = self.value
         for step in steps:
-            if isinstance(value, dict):
+            kind = value.__class__
+            if kind is dict:
                 value = value.get(step)
-            elif isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value):
+            elif kind is list and isinstance(step, int) and 0 <= step < len(value):
                 value = value[step]
             else:
                 value = None
-        return Cursor(self.doc, (*self.path, *steps), value)
+        return Cursor(self.doc, self.path + steps, value)
 
     def __getitem__(self, step: str | int) -> Cursor:
         below = self.get(step)

@@ -21,19 +21,21 @@ def filled(pattern: str, known: Known) -> str | Indexed | None:
     A word in braces that is not in ``known`` stays as it is.
     """
     text, words = _pieces(pattern)
-    parts: list[str | int] = [text]
-    indexed = False
-    for word, text in words:
+    parts: list[str | int] = []
+    for word, behind in words:
         value = known.get(word, f"{{{word}}}")
         if value is None:
             return None
-        if isinstance(value, Indexed):
-            indexed = True
-            parts += value.parts
-        else:
-            parts.append(str(value))
-        parts.append(text)
-    return _joined(parts) if indexed else "".join(map(str, parts))
+        for part in value.parts if isinstance(value, Indexed) else (str(value),):
+            if isinstance(part, str):
+                text += part
+            else:
+                parts += (text, part) if text else (part,)
+                text = ""
+        text += behind
+    if not parts:
+        return text
+    return Indexed((*parts, text) if text else tuple(parts))
 
 
 @lru_cache(maxsize=256)
@@ -58,16 +60,3 @@ def each_filled(patterns: Iterable[str], known: Known) -> list[str | Indexed]:
 def naming(job: Job, type_: str = "", name: str | Indexed | None = None, index: Any = None) -> dict[str, Any]:
     """The words for the names of a job and, where they are given, of a replica."""
     return {**job.words, "type": type_ or None, "index": index, "name": name}
-
-
-def _joined(parts: list[str | int]) -> str | Indexed:
-    """Parts of a text as one, neighbours of them put together."""
-    together: list[str | int] = []
-    for part in parts:
-        if isinstance(part, str) and together and isinstance(together[-1], str):
-            together[-1] += part
-        elif part != "":
-            together.append(part)
-    if any(isinstance(part, int) for part in together):
-        return Indexed(tuple(together))
-    return "".join(map(str, together))
