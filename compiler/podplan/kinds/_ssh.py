@@ -13,6 +13,7 @@ from podplan.kinds._pods import why_named
 from podplan.kinds._services import NAMING, host
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, Why, at, computed, default
+from podplan.typing import NamedTuple
 
 PLACEHOLDER = "placeholder written by podplan, not a key\n"
 
@@ -89,10 +90,16 @@ def setting(job: Job, fact: Fact, written: Cursor | None) -> Cursor | Marked:
     return default(written, fact) if written is not None else at((fact, job.spec), fact.value)
 
 
-def volume_name(job: Job, fact: Fact) -> Marked:
-    """The name of a volume, or with a number where a template uses it."""
-    fact = job.options.fact(fact)
-    name = fact.value
+class Mounted(NamedTuple):
+    """What the Pods of a job mount: the names of the volumes, and where the keys are."""
+
+    keys: Marked
+    files: Marked
+    keys_at: Cursor | Marked
+
+
+def mounted(job: Job, keys_at: Cursor | None) -> Mounted:
+    """The names of the volumes, with a number where a template uses one; ``keys_at`` is as in ``setting``."""
     spec = job.spec.value
     written = [mapping(spec, "worker"), *(role for _, role in entries(spec, "replicaSpecs"))]
     taken = {
@@ -100,35 +107,39 @@ def volume_name(job: Job, fact: Fact) -> Marked:
         for role in written
         for _, volume in entries(mapping(mapping(role, "template"), "spec"), "volumes")
     }
+    keys, files = (_free(job, fact, taken) for fact in (facts.SSH_KEYS_VOLUME, facts.SSH_FILES_VOLUME))
+    return Mounted(keys, files, setting(job, facts.SSH_MOUNT_PATH, keys_at))
+
+
+def _free(job: Job, fact: Fact, taken: set[str]) -> Marked:
+    fact = job.options.fact(fact)
+    name = fact.value
     free = (f"{name}-{number}" if number else name for number in range(len(taken) + 1))
     return at((fact, job.spec), next(candidate for candidate in free if candidate not in taken))
 
 
-def volumes(job: Job, keys_at: Cursor | Marked, *, files: bool) -> list[Marked]:
-    """The volumes of a Pod: the keys that it mounts at ``keys_at``, and the files if it mounts any."""
+def volumes(job: Job, ssh: Mounted, *, files: bool) -> list[Marked]:
+    """The volumes of a Pod: the keys, and the files if it mounts any."""
     secret, listed = job.options.fact(facts.SSH_SECRET), job.options.fact(facts.SSH_KEY_FILES)
     pairs = [entry.partition(":") for entry in listed.value]
     keys: Tree = {
         "secretName": at((secret, *job.name_why), _named(job, secret)),
         "items": at((listed, job.spec), [{"key": key, "path": path} for key, _, path in pairs]),
     }
-    if keys_at.value == facts.SSH_MOUNT_PATH.value:
+    if ssh.keys_at.value == facts.SSH_MOUNT_PATH.value:
         mode = job.options.fact(facts.SSH_MODE)
         keys["defaultMode"] = at((mode, job.spec), mode.value)
-    mounted = [
-        at((job.spec, facts.SSH_SECRET), {"name": volume_name(job, facts.SSH_KEYS_VOLUME), "secret": keys})
-    ]
+    added = [at((job.spec, facts.SSH_SECRET), {"name": ssh.keys, "secret": keys})]
     if files:
         fact = job.options.fact(facts.JOB_FILES)
         source = {"name": at((fact, *job.name_why), _named(job, fact))}
-        volume = {"name": volume_name(job, facts.SSH_FILES_VOLUME), "configMap": source}
-        mounted.append(at((job.spec, facts.JOB_FILES), volume))
-    return mounted
+        added.append(at((job.spec, facts.JOB_FILES), {"name": ssh.files, "configMap": source}))
+    return added
 
 
-def keys_mounts(job: Job, keys_at: Cursor | Marked) -> list[Marked]:
+def keys_mounts(job: Job, ssh: Mounted) -> list[Marked]:
     """The mounts of the keys: one for each file, or one of the folder."""
-    name = volume_name(job, facts.SSH_KEYS_VOLUME)
+    name, keys_at = ssh.keys, ssh.keys_at
     apart, listed = job.options.fact(facts.SSH_KEYS_APART), job.options.fact(facts.SSH_KEY_FILES)
     if not apart.value:
         return [at((job.spec, apart), {"name": name, "mountPath": keys_at})]
@@ -144,11 +155,11 @@ def _below(keys_at: Cursor | Marked, file: str) -> Marked:
     return keys_at._replace(value=path) if isinstance(keys_at, Marked) else computed(lambda _: path, keys_at)
 
 
-def file_mount(job: Job, key: Fact, path: Fact) -> Marked:
+def file_mount(job: Job, ssh: Mounted, key: Fact, path: Fact) -> Marked:
     """The mount of one file of the ConfigMap: its key there, and the path, as facts give them."""
     path, key = job.options.fact(path), job.options.fact(key)
-    name, part = volume_name(job, facts.SSH_FILES_VOLUME), at((key, job.spec), key.value)
-    return at((path, job.spec), {"name": name, "mountPath": path.value, "subPath": part})
+    part = at((key, job.spec), key.value)
+    return at((path, job.spec), {"name": ssh.files, "mountPath": path.value, "subPath": part})
 
 
 def sshd(job: Job, container: Cursor, path: Cursor | Marked) -> Marked:

@@ -40,7 +40,8 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     scheduling = pod_groups(colossal, *_needed(colossal, training))
     if paused(colossal):
         return [*scheduling, *lasting]
-    running = [*_launcher(colossal, training), *_workers(colossal, training.workers)]
+    ssh = _ssh.mounted(colossal, colossal.spec.get("ssh", "authMountPath"))
+    running = [*_launcher(colossal, training, ssh), *_workers(colossal, training.workers, ssh)]
     return [*scheduling, *lasting, *running]
 
 
@@ -51,13 +52,12 @@ def _needed(colossal: Job, training: Training) -> tuple[int, tuple[Why, ...]]:
     return members(colossal, roles, fact=fact)
 
 
-def _launcher(colossal: Job, training: Training) -> list[Group]:
+def _launcher(colossal: Job, training: Training, ssh: _ssh.Mounted) -> list[Group]:
     role = training.launcher
     launching = launch(colossal, role.type)
-    keys_at = _keys_at(colossal)
     mounts = [
-        *_ssh.keys_mounts(colossal, keys_at),
-        _ssh.file_mount(colossal, facts.SSH_HOSTFILE_KEY, facts.COLOSSALAI_HOSTFILE_PATH),
+        *_ssh.keys_mounts(colossal, ssh),
+        _ssh.file_mount(colossal, ssh, facts.SSH_HOSTFILE_KEY, facts.COLOSSALAI_HOSTFILE_PATH),
     ]
     worker = training_container(colossal, training.workers, facts.COLOSSALAI_TRAINING_CONTAINER)
     own = launcher_container(colossal, training, worker, mounts)
@@ -73,18 +73,17 @@ def _launcher(colossal: Job, training: Training) -> list[Group]:
         role,
         containers,
         launching,
-        volumes=_ssh.volumes(colossal, keys_at, files=True),
+        volumes=_ssh.volumes(colossal, ssh, files=True),
         name=str(filled(called.value, naming(colossal, role.type))),
         why=why_named(colossal, called),
         trains=training.position,
     )
 
 
-def _workers(colossal: Job, role: Role) -> list[Group]:
+def _workers(colossal: Job, role: Role, ssh: _ssh.Mounted) -> list[Group]:
     launching = launch(colossal, role.type)
-    keys_at = _keys_at(colossal)
     sshd_path = _ssh.setting(colossal, facts.SSHD_PATH, colossal.spec.get("ssh", "sshdPath"))
-    mounts = _ssh.keys_mounts(colossal, keys_at)
+    mounts = _ssh.keys_mounts(colossal, ssh)
 
     def trained(container: Cursor) -> dict[str, object]:
         command = _ssh.sshd(colossal, container, sshd_path)
@@ -93,7 +92,7 @@ def _workers(colossal: Job, role: Role) -> list[Group]:
     chosen = configured(colossal, facts.COLOSSALAI_TRAINING_CONTAINER)
     trains = training_index(colossal, role, facts.COLOSSALAI_TRAINING_CONTAINER)
     containers = each_container(role, trains, trained, chosen=chosen)
-    volumes, more = _ssh.volumes(colossal, keys_at, files=False), subdomain(colossal, role)
+    volumes, more = _ssh.volumes(colossal, ssh, files=False), subdomain(colossal, role)
     return _pods(colossal, role, containers, launching, volumes=volumes, more=more, trains=trains)
 
 
@@ -114,7 +113,3 @@ def _pods(
     spec = pod_spec(colossal, role, containers, launching, never=never, volumes=volumes, more=more)
     labels = replica_labels(colossal, role, facts.COLOSSALAI_LABELS)
     return pods(colossal, role, spec, labels=labels, name=name, why=why, trains=trains)
-
-
-def _keys_at(colossal: Job) -> Cursor | Marked:
-    return _ssh.setting(colossal, facts.SSH_MOUNT_PATH, colossal.spec.get("ssh", "authMountPath"))

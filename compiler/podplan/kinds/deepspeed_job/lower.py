@@ -59,20 +59,21 @@ def _workers(training: Job) -> Role:
 def _pods(training: Job, workers: Role, files: Tree) -> list[Group]:
     """Worker-0, and the others as a group of their own: they run only sshd."""
     trains = training_index(training, workers, facts.DEEPSPEED_TRAINING_CONTAINER)
-    first, others = (_spec(training, workers, files, leads) for leads in (True, False))
+    ssh = _ssh.mounted(training, None)
+    first, others = (_spec(training, workers, files, ssh, leads) for leads in (True, False))
     return with_master(training, workers, first, others, trains=trains)
 
 
-def _spec(training: Job, workers: Role, files: Tree, leads: bool) -> Tree:
+def _spec(training: Job, workers: Role, files: Tree, ssh: _ssh.Mounted, leads: bool) -> Tree:
     launching = launch(training, workers.type, facts.DEEPSPEED_DEBUG)
-    keys_at = _ssh.setting(training, facts.SSH_MOUNT_PATH, None)
     sshd_path = _ssh.setting(training, facts.SSHD_PATH, None)
     mounts = [
-        *_ssh.keys_mounts(training, keys_at),
-        _ssh.file_mount(training, facts.SSH_HOSTFILE_KEY, facts.DEEPSPEED_HOSTFILE_PATH),
+        *_ssh.keys_mounts(training, ssh),
+        _ssh.file_mount(training, ssh, facts.SSH_HOSTFILE_KEY, facts.DEEPSPEED_HOSTFILE_PATH),
     ]
     if env_file.key(training) in files:
-        mounts.append(_ssh.file_mount(training, facts.DEEPSPEED_ENV_FILE_KEY, facts.DEEPSPEED_ENV_FILE_PATH))
+        key, path = facts.DEEPSPEED_ENV_FILE_KEY, facts.DEEPSPEED_ENV_FILE_PATH
+        mounts.append(_ssh.file_mount(training, ssh, key, path))
 
     def trained(container: Cursor) -> Tree:
         starts = (
@@ -83,6 +84,6 @@ def _spec(training: Job, workers: Role, files: Tree, leads: bool) -> Tree:
     chosen = configured(training, facts.DEEPSPEED_TRAINING_CONTAINER)
     trains = training_index(training, workers, facts.DEEPSPEED_TRAINING_CONTAINER)
     containers = each_container(workers, trains, trained, chosen=chosen)
-    added = _ssh.volumes(training, keys_at, files=True)
+    added = _ssh.volumes(training, ssh, files=True)
     more = subdomain(training, workers)
     return pod_spec(training, workers, containers, launching, volumes=added, more=more)
