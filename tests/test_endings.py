@@ -23,7 +23,7 @@ from tests.command import BAD_JOB, JOB, PROFILE, Run, heeding, podplan
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 UNPINNED = JOB.replace("busybox:1.36", "busybox:latest")
 PODPLAN = (sys.executable, "-m", "podplan")
-MANY = 150  # jobs: a report of them is more than a pipe holds
+MANY = 100  # jobs: a report of them is more than a pipe holds
 
 
 @pytest.fixture(scope="module")
