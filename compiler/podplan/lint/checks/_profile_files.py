@@ -31,8 +31,8 @@ def documents(profile: Doc) -> tuple[Doc, ...]:
         if id(doc) in found:
             continue
         found[id(doc)] = doc
-        for origin in doc.origins.values():
-            left += [place.doc for place in (*origin.places, *origin.overrides)]
+        origins = doc.origins.values()
+        left += [place.doc for origin in origins for place in (*origin.places, *origin.overrides)]
     return tuple(found.values())
 
 
@@ -49,14 +49,15 @@ def params_read(file: Doc) -> frozenset[str]:
 
 def strings(value: Any) -> Iterator[str]:
     """Every string in a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for entry in value.values():
-            yield from strings(entry)
-    elif isinstance(value, list):
-        for entry in value:
-            yield from strings(entry)
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list):
+            left += one
 
 
 def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

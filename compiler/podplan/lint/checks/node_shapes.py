@@ -30,8 +30,10 @@ def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
             (amount, name) for name in allowed if (amount := allocatable(job, name, resource)) is not None
         ]
         most, node = max(known, default=(0, ""))
-        needs, at = effective(group, resource), place(group, resource)
-        if len(known) == len(allowed) and 0 < most < needs and at is not None:
+        if len(known) < len(allowed) or not 0 < most < (needs := effective(group, resource)):
+            continue
+        at = place(group, resource)
+        if at is not None:
             values = {
                 "resource": resource,
                 "needs": shown(needs, resource),
