@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from contextlib import chdir
 from itertools import repeat
 from pathlib import Path
@@ -140,6 +141,44 @@ def test_expressions_that_make_nothing_count_too(tmp_path: Path) -> None:
     run = podplan("check", ".", cwd=folder, env={"PODPLAN_LIMITS": "expression-results=1000"})
     assert run.code == 4
     assert "expression-results" in run.out
+
+
+DEEP = "container." + ".".join(["a"] * 1_000) + "=1"
+
+
+@pytest.mark.parametrize(
+    ("sets", "code", "said"),
+    [
+        ([DEEP], 2, "--set takes a path of at most 100 fields, not container.a.a"),
+        (["k" * 10**6], 2, '--set wants KEY=VALUE, not "kkk'),
+        (["k" * 10**6 + "=1"], 2, 'there is no field "kkk'),
+        (["env.B=" + "v" * 10**6], 0, ""),
+        (["container." + ".".join(["a"] * 99) + "=1"], 1, "unknown field"),
+        ([f"unknown{number}=1" for number in range(10_000)], 2, 'there is no field "unknown0"'),
+        ([f"labels.a{number}=1" for number in range(10_000)], 0, ""),
+    ],
+    ids=["deep", "no value", "key", "value", "deep enough", "many unknown", "many"],
+)
+def test_flags_of_any_length_and_number(sets: list[str], code: int, said: str, tmp_path: Path) -> None:
+    """What is deep ended in a RecursionError, and a flag without a value was repeated whole."""
+    with chdir(laid_out(tmp_path, profile(""))):
+        started = time.process_time()
+        run = here("check", *(word for one in sets for word in ("--set", one)), "job.yaml")
+        assert time.process_time() - started < 10
+    assert run.code == code, run.err
+    assert said in run.out + run.err
+    assert len(run.err) < 2_000
+
+
+def test_a_rendered_file_that_names_what_is_too_deep_is_one_that_somebody_wrote(tmp_path: Path) -> None:
+    """Of a header, which a pull request brings, it was the same RecursionError, and the end of the run."""
+    folder = laid_out(
+        tmp_path, profile("") | {"deep.yaml": f"# podplan: rendered from job.yaml --set {DEEP}\n{JOB}"}
+    )
+    with chdir(folder):
+        run = here("check", "deep.yaml", "job.yaml")
+    assert run.code == 0, run.err
+    assert "in 2 files (2 objects, " in run.out
 
 
 def test_a_run_that_takes_too_long_is_given_up() -> None:

@@ -12,6 +12,7 @@ from podplan.config import Config, config_for, config_from
 from podplan.facts.gitops import TOOLS
 from podplan.findings import Severity
 from podplan.groups import Options
+from podplan.limits import MAX_DEPTH
 from podplan.lint.policy import Policy
 from podplan.lint.terms import default_ruling
 from podplan.patterns import pattern
@@ -22,6 +23,7 @@ from podplan.typing import Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _UUID = pattern("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+LONGEST_SHOWN = 200  # characters of a flag that is refused
 FAIL_ON = ("error", "warning", "info", "never")
 
 
@@ -202,9 +204,16 @@ def _sets(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise RequestError(f'--set wants KEY=VALUE, not "{pair}"')
+            raise RequestError(f'--set wants KEY=VALUE, not "{_beginning(pair)}"')
+        if key.count(".") > MAX_DEPTH:
+            raise RequestError(f"--set takes a path of at most {MAX_DEPTH} fields, not {_beginning(key)}")
         parsed[key] = value
     return parsed
+
+
+def _beginning(text: str) -> str:
+    """What a message repeats of a text that may have megabytes."""
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def _severity(name: str) -> Severity | None:
