@@ -19,14 +19,14 @@ from podplan.schema import check_against, check_cr, known_but_not_lowered, names
 from podplan.schema.spelling import old_field
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
-MESSAGES = yaml.safe_load((FIXTURES / "messages.yaml").read_text())
+MESSAGES = yaml.load((FIXTURES / "messages.yaml").read_text(), yaml.CSafeLoader)
 FULL = sorted(path.stem for path in (FIXTURES / "full").glob("*.yaml"))
 VERSION = "1.34"
 
 
 @cache
 def full(name: str) -> Any:
-    return yaml.safe_load((FIXTURES / "full" / f"{name}.yaml").read_text())
+    return yaml.load((FIXTURES / "full" / f"{name}.yaml").read_text(), yaml.CSafeLoader)
 
 
 def small(**changes: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from podplan.schema import check_against
 from podplan.schema.files import KUBERNETES_OBJECT, file, self_contained
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
-TABLES = yaml.safe_load((FIXTURES / "fields.yaml").read_text())
+TABLES = yaml.load((FIXTURES / "fields.yaml").read_text(), yaml.CSafeLoader)
 Where = tuple[str, ...]
 
 WRONG: dict[str, Any] = {
@@ -83,7 +83,7 @@ def named(node: dict[str, Any]) -> str:
 
 @cache
 def full(kind: str) -> Any:
-    return yaml.safe_load((FIXTURES / "full" / f"{kind}.yaml").read_text())
+    return yaml.load((FIXTURES / "full" / f"{kind}.yaml").read_text(), yaml.CSafeLoader)
 
 
 def with_room_for(kind: str, where: Where) -> Any:
