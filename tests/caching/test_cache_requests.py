@@ -72,3 +72,11 @@ def test_other_code_is_another_run(check: Run, monkeypatch: pytest.MonkeyPatch) 
     files = cache._files
     monkeypatch.setattr(cache, "_files", lambda top: ([*one[:2], one[2] + 1] for one in files(top)))
     assert check().checked
+
+
+def test_code_that_is_gone_was_not_there(tmp_path: Path) -> None:
+    """The lock of an editor is a link to nothing, and another version may be installed meanwhile."""
+    (tmp_path / "a.py").write_text("")
+    (tmp_path / ".#a.py").symlink_to("somebody@somewhere:1")
+    assert [path for path, *_ in cache._files(str(tmp_path))] == [str(tmp_path / "a.py")]
+    assert list(cache._files(str(tmp_path / "gone"))) == []

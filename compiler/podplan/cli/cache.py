@@ -116,13 +116,15 @@ def _code() -> list[Any]:
 
 
 def _files(top: str) -> Iterator[list[Any]]:
-    with os.scandir(top) as entries:
+    """The files below a folder; what is gone before it is looked at was not there."""
+    with suppress(FileNotFoundError), os.scandir(top) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.is_dir():
                 if entry.name != "__pycache__":
                     yield from _files(entry.path)
             elif not entry.name.endswith(".pyc"):
-                yield [entry.path, *_stamp(entry.stat())]
+                with suppress(FileNotFoundError):
+                    yield [entry.path, *_stamp(entry.stat())]
 
 
 def _stamp(status: os.stat_result) -> tuple[int, int]:
