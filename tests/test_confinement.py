@@ -249,6 +249,18 @@ def test_no_file_of_the_tree_is_run(tree: Tree) -> None:
         assert not mark.exists(), command
 
 
+def test_python_that_is_told_so_runs_no_file_of_the_tree(tree: Tree) -> None:
+    """Without -I Python looks in the folder that one stands in, before podplan has begun."""
+    mark = tree.home / "ran"
+    for name in (*PLANTED, "functools.py", "types.py", "podplan.py"):
+        (tree.top / name).write_text(f"open({str(mark)!r}, 'w').close()\n")
+    for options, ran in ((["-I"], False), ([], True)):
+        command = [sys.executable, *options, "-m", "podplan", "rules"]
+        run = subprocess.run(command, cwd=tree.top, capture_output=True, timeout=60, check=False)
+        assert mark.exists() == ran, run.stderr
+    assert "python -I -m podplan" in (HERE / "SECURITY.md").read_text()
+
+
 def test_the_hook_sees_what_is_done(tree: Tree) -> None:
     """The tests above would see nothing if the hook did not work."""
     tree.run("check", str(tree.outside / "base.yaml"))
