@@ -68,7 +68,8 @@ def _container(
         yield from security.of_container(mapping(container, "securityContext"), (*path, "securityContext"))
     taken: dict[str, Path] = {}
     yield from _mounts(container, path, volumes, taken)
-    yield from _devices(container, path, volumes, taken)
+    if "volumeDevices" in container:
+        yield from _devices(container, path, volumes, taken)
 
 
 def _mounts(
@@ -86,18 +87,21 @@ def _mounts(
             )
         elif where:
             taken[where] = (*at, "mountPath")
-        if text(mount, "subPath") and text(mount, "subPathExpr"):
+        if "subPathExpr" in mount and text(mount, "subPath") and text(mount, "subPathExpr"):
             yield Problem(
                 "SCHEMA009",
                 "subPath and subPathExpr may not stand together; keep one of them",
                 (*at, "subPathExpr"),
             )
-        privileged = mapping(container, "securityContext").get("privileged") is True
-        if mount.get("mountPropagation") == "Bidirectional" and not privileged:
+        if mount.get("mountPropagation") == "Bidirectional" and not _privileged(container):
             message = "mountPropagation Bidirectional is for privileged containers only"
             yield Problem("SCHEMA009", message, (*at, "mountPropagation"))
         if mount.get("recursiveReadOnly") in ("IfPossible", "Enabled"):
             yield from _recursive(mount, at)
+
+
+def _privileged(container: dict[str, Any]) -> bool:
+    return mapping(container, "securityContext").get("privileged") is True
 
 
 def _recursive(mount: dict[str, Any], path: Path) -> Iterator[Problem]:

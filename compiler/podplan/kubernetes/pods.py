@@ -19,7 +19,8 @@ def check(spec: dict[str, Any], path: Path, minor: int) -> Iterator[Problem]:
     yield from containers.check(spec, path, minor)
     yield from security.of_pod(spec, path)
     yield from scheduling.check(spec, path)
-    yield from _dns(spec, path)
+    if "dnsConfig" in spec or "dnsPolicy" in spec:
+        yield from _dns(spec, path)
     yield from _host(spec, path)
     yield from _lists(spec, path)
     if size(spec, "ephemeralContainers"):

@@ -30,7 +30,8 @@ def check(resources: dict[str, Any], path: Path, claims: set[str]) -> Iterator[P
     huge = [name for name in used if name.startswith(_HUGE)]
     if huge and not any(name in _STANDARD[:2] for name in used):
         yield Problem("SCHEMA009", "huge pages need a request or limit of cpu or memory beside them", path)
-    yield from _claims(resources, path, claims)
+    if "claims" in resources:
+        yield from _claims(resources, path, claims)
 
 
 def is_extended(name: str) -> bool:
