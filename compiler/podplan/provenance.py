@@ -316,7 +316,7 @@ def _plain(node: Any, path: Path, covered: bool, doc: Doc, index: int) -> Any:
             if value.__class__ is not Cursor or value.value is not None
         }
     if kind is list:
-        kept = (entry for entry in node if entry.__class__ is not Cursor or entry.value is not None)
+        kept = [entry for entry in node if entry.__class__ is not Cursor or entry.value is not None]
         return [_plain(entry, (*path, i), True, doc, index) for i, entry in enumerate(kept)]
     if kind is Indexed:
         doc.varies[path] = node

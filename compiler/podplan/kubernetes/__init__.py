@@ -19,6 +19,7 @@ __all__ = [
     "DEFAULT_VERSION",
     "check",
     "check_definition",
+    "check_metadata",
     "check_pod_template",
     "kinds",
     "versions",
@@ -83,6 +84,15 @@ def check_definition(name: str, value: object, version: str = DEFAULT_VERSION) -
     """
     minor = schemas.minor(version)
     return _checked(name, value, version, lambda data: _definition(name, data, minor))
+
+
+def check_metadata(metadata: object, version: str = DEFAULT_VERSION) -> list[Problem]:
+    """The problems of the metadata of a custom resource, which has a name; paths begin at the metadata."""
+    from podplan.kubernetes.metadata import check
+
+    return _checked(
+        "ObjectMeta", metadata, version, lambda data: check(data, (), "dns-subdomain", required=True)
+    )
 
 
 def _checked(name: str, value: object, version: str, rules: Any) -> list[Problem]:

@@ -28,6 +28,7 @@ class _Validator(Protocol):
     def is_valid(self, instance: Any) -> bool: ...
 
 
+@cache
 def minor(version: str) -> int:
     """The minor number of a bundled version: 36 for "1.36". Raises ValueError for any other version."""
     if version not in VERSIONS:

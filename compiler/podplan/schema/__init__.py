@@ -12,7 +12,7 @@ from functools import cache
 
 from podplan import bundled, kubernetes
 from podplan.findings import Path, Problem, moved
-from podplan.kubernetes import metadata, schemas
+from podplan.kubernetes import schemas
 from podplan.nearest import did_you_mean, nearest
 from podplan.schema.files import KUBERNETES_OBJECT, any_dialect, file, list_of, self_contained
 from podplan.typing import TYPE_CHECKING, Any, NamedTuple
@@ -282,11 +282,10 @@ def _check_part(
         return [], True
     if definition in ("PodTemplateSpec", _PARTIAL_TEMPLATE):
         found = kubernetes.check_pod_template(value, k8s_version, partial=partial)
+    elif definition == "ObjectMeta":
+        found = kubernetes.check_metadata(value, k8s_version)
     else:
         found = kubernetes.check_definition(definition, value, k8s_version)
-    if definition == "ObjectMeta":
-        named = metadata.check(_without_nulls(value), (), "dns-subdomain", required=True)
-        found = list(dict.fromkeys((*found, *named)))
     # Without these there is no Pod, or no name for it; what is missing further down the Pod can do without.
     sound = not any(
         problem.rule == "SCHEMA002" or (problem.rule == "SCHEMA003" and problem.path in ((), ("spec",)))
