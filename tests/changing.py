@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from tests.git import Git, commit, git_in
 from tests.golden import podplan
-from tests.test_revisions import Git, commit, git_in
 
 BASE = """\
 apiVersion: podplan/v1

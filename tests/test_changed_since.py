@@ -8,8 +8,8 @@ import pytest
 
 from tests import command
 from tests.changing import JOB, edit, lines, put, report, repository, shallow
+from tests.git import Git, commit
 from tests.golden import podplan
-from tests.test_revisions import Git, commit
 
 INVENTORY = "apiVersion: podplan/v1\nkind: ClusterInventory\nmetadata: {name: a}\nspec: {}\n"
 ALL = ["jobs/own.yaml IMG002", "jobs/text.yaml IMG002", "jobs/vision.yaml IMG002"]

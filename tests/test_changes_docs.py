@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.changing import edit, put
 from tests.command import podplan
-from tests.test_revisions import commit, git_in
+from tests.git import commit, git_in
 
 PAGE = (Path(__file__).parents[1] / "docs/changes.md").read_text()
 FILES = dict(re.findall(r"^```yaml\n# (\S+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))

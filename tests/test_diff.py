@@ -18,7 +18,7 @@ from podplan.diff.model import ANOTHER, Count, Difference, JobChange
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.report import diff_json, diff_markdown, diff_text
 from podplan.schema import show
-from tests.test_revisions import commit, git_in
+from tests.git import commit, git_in
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CASES = sorted(path for path in (FIXTURES / "diff").iterdir() if path.is_dir())

@@ -10,8 +10,8 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.command import podplan
+from tests.git import commit, git_in
 from tests.test_diff import FIXTURES, repository
-from tests.test_revisions import commit, git_in
 
 PAGE = Path(__file__).parents[1] / "docs/diff.md"
 BLOCK = re.compile(r"^```console\n\$ podplan (.*)\n(?:.*\n)*?```$", re.MULTILINE)

@@ -9,8 +9,8 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests import command
+from tests.git import commit, git_in
 from tests.golden import KINDS, REPORTS, Case, cases, copy, finding_cases, mistake_cases, podplan
-from tests.test_revisions import commit, git_in
 
 # What a person may put into a case beside bases/; anything else is left over from a golden that nobody makes.
 INPUTS = {"profile.yaml", "cr.yaml", "inventory.yaml", "podplan.toml", "arguments", "why"}

@@ -8,8 +8,8 @@ from shutil import rmtree
 import pytest
 
 from tests.changing import JOB, edit, lines, put, report, repository
+from tests.git import Git, commit
 from tests.golden import podplan
-from tests.test_revisions import Git, commit
 
 
 @pytest.fixture

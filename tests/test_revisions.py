@@ -15,31 +15,7 @@ from podplan.limits import BoundExceeded
 from podplan.reading.files import root_of
 from podplan.requests import RequestError
 from podplan.revisions import Change, trees
-
-Git = Callable[..., str]
-AUTHOR = {
-    **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00Z",
-    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z",
-    "GIT_CONFIG_GLOBAL": "/dev/null",
-    "GIT_CONFIG_NOSYSTEM": "1",
-}
-
-
-def git_in(folder: Path) -> Git:
-    def git(*arguments: str, given: str = "") -> str:
-        env = {"PATH": os.environ["PATH"], "HOME": str(folder), **AUTHOR}
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            input=given,
-            capture_output=True,
-            text=True,
-            env=env,
-            check=True,
-        )
-        return done.stdout.strip()
-
-    return git
+from tests.git import AUTHOR, Git, commit, git_in
 
 
 @pytest.fixture
@@ -53,12 +29,6 @@ def git(tmp_path: Path) -> Git:
     (tmp_path / "train.py").write_text("print()\n")
     commit(git, "first")
     return git
-
-
-def commit(git: Git, message: str) -> str:
-    git("add", "-A")
-    git("commit", "-q", "-m", message)
-    return git("rev-parse", "HEAD")
 
 
 def test_names_of_commits(git: Git, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.comparing.repository import job
-from tests.test_revisions import Git, commit, git_in
+from tests.git import Git, commit, git_in
 
 
 @pytest.fixture

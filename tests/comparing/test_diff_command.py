@@ -12,7 +12,7 @@ from podplan.cli.diff import compared
 from podplan.requests import RequestError
 from tests import command
 from tests.comparing.repository import job, podplan
-from tests.test_revisions import Git, commit, git_in
+from tests.git import Git, commit, git_in
 
 
 def test_exit_codes(git: Git, tmp_path: Path) -> None:

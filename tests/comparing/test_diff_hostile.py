@@ -10,7 +10,7 @@ import pytest
 from podplan.cli.diff import compared
 from podplan.report import diff_markdown, diff_text
 from tests.comparing.repository import PROFILE, job
-from tests.test_revisions import Git, commit
+from tests.git import Git, commit
 
 
 @pytest.mark.usefixtures("git")

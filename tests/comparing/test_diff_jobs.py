@@ -10,7 +10,7 @@ from podplan.cli.diff import compared
 from podplan.report import diff_json, diff_text
 from podplan.requests import RequestError
 from tests.comparing.repository import PROFILE, job, names, podplan
-from tests.test_revisions import Git, commit
+from tests.git import Git, commit
 
 
 def test_environments_are_asked_for_on_both_sides(git: Git, tmp_path: Path) -> None:

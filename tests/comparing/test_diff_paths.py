@@ -11,7 +11,7 @@ from podplan.cli.diff import compared
 from podplan.reading.files import NoSuchPath
 from podplan.report import diff_json, diff_markdown, diff_text
 from tests.comparing.repository import PROFILE, job, names, podplan
-from tests.test_revisions import Git, commit
+from tests.git import Git, commit
 
 
 def test_paths_are_those_that_people_typed(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from podplan.cli.diff import compared
 from podplan.requests import RequestError
 from tests.comparing.repository import job, names, podplan
-from tests.test_revisions import Git, commit, git_in
+from tests.git import Git, commit, git_in
 
 
 def test_the_base_is_where_the_branch_left(git: Git, tmp_path: Path) -> None:

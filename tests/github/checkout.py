@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.test_revisions import git_in
+from tests.git import git_in
 
 EVIL = "::error file=/etc/passwd::pwned ##[set-output name=findings]0 ::stop-commands::x"
 
