@@ -15,6 +15,7 @@ import pytest
 from podplan.cli import main
 from podplan.cli.lower import command as lower_command
 from podplan.cli.producing import Produced, produce
+from tests.command import Run
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 KINDS = (
@@ -100,15 +101,7 @@ def copy(files: list[Path], folder: Path, to: Path) -> None:
         shutil.copyfile(file, target)
 
 
-class Said(NamedTuple):
-    """How a command ended and what it printed."""
-
-    code: int
-    out: str
-    err: str
-
-
-def podplan(*arguments: str) -> Said:
+def podplan(*arguments: str) -> Run:
     """``podplan arguments`` in this process, with the same bytes as on standard output."""
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
     with pytest.MonkeyPatch.context() as patch:
@@ -118,7 +111,7 @@ def podplan(*arguments: str) -> Said:
         with pytest.raises(SystemExit) as end:
             main()
     assert isinstance(end.value.code, int)
-    return Said(end.value.code, _text(out), _text(err))
+    return Run(end.value.code, _text(out), _text(err))
 
 
 def _text(stream: io.TextIOWrapper) -> str:

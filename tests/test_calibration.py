@@ -25,8 +25,9 @@ from podplan.groups import Options
 from podplan.kinds import lower_cr
 from podplan.schema import check_cr
 from podplan.source import read
+from tests.command import Run
 from tests.effort import examples
-from tests.golden import FIXTURES, Case, Said, cases, copy, podplan
+from tests.golden import FIXTURES, Case, cases, copy, podplan
 from tests.lowering import Object, document, written_out
 from tests.lowering_changes import CHANGES, DEEPSPEED, PLAIN, UID, WITH, Change
 from tests.served import dump, served
@@ -46,7 +47,7 @@ def inside(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(tmp_path)
 
 
-def compare(*arguments: str) -> Said:
+def compare(*arguments: str) -> Run:
     return podplan("lower", "cr.yaml", "--compare", "dump.yaml", *arguments)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.golden import Said, podplan
+from tests.command import Run
+from tests.golden import podplan
 
 CR = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -36,7 +37,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("job.yaml").write_text(CR)
 
 
-def status(pods: str = "", *arguments: str) -> Said:
+def status(pods: str = "", *arguments: str) -> Run:
     Path("pods.yaml").write_text(pods)
     return podplan("status", "job.yaml", *(("--pods", "pods.yaml") if pods else ()), *arguments)
 

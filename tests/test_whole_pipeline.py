@@ -18,11 +18,11 @@ from podplan.cli.reporting import FORMATS
 from podplan.pipeline import Settings
 from podplan.source import read
 from podplan.source.places import LINE_BREAK
-from tests.command import INVENTORY, PROFILE
+from tests.command import INVENTORY, PROFILE, Run
 from tests.effort import examples
 from tests.fuzz.mutating import mutated
 from tests.fuzz.targets import CRS, FINDINGS, OURS, PROFILES, YAML, Seeds, both, files
-from tests.golden import Said, podplan
+from tests.golden import podplan
 from tests.lowering import Object, lower
 from tests.sound import check_fixes, check_places, check_reports, checked
 from tests.strategies import FEW, crs
@@ -103,7 +103,7 @@ COMMANDS = (
 )
 
 
-def honest(said: Said) -> None:
+def honest(said: Run) -> None:
     assert said.code in (0, 1, 2, 3, 4)
     assert "Traceback" not in said.out + said.err
     assert "internal error" not in said.err, said.err

@@ -6,7 +6,7 @@ from contextlib import chdir
 from pathlib import Path
 
 from podplan.cli.diff import compared
-from tests.golden import Said
+from tests.command import Run
 from tests.golden import podplan as here
 
 CR = """\
@@ -35,7 +35,7 @@ def job(name: str, replicas: int = 2) -> str:
     return CR.replace("NAME", name).replace("replicas: 2", f"replicas: {replicas}")
 
 
-def podplan(*arguments: str, cwd: Path) -> Said:
+def podplan(*arguments: str, cwd: Path) -> Run:
     """``podplan arguments`` in this process, standing in a folder."""
     with chdir(cwd):
         return here(*arguments)
