@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from podplan.config import Config, config_for
+from podplan.formatting.comments import said
 from podplan.formatting.extents import extents
 from podplan.formatting.order import ordered
 from podplan.groups import Options
@@ -159,8 +160,10 @@ def test_a_file_without_comments_is_not_searched_for_what_they_are_about() -> No
     def placed_none() -> None:
         assert comments_of(document) == []
 
-    (document,) = read(entries(60, DEEPSPEED.partition("  # its")[0] + "\n").encode(), "").documents
+    source = read(entries(60, DEEPSPEED.partition("  # its")[0] + "\n").encode(), "")
+    (document,) = source.documents
     assert work(placed_none) < 1_000
+    assert work(lambda: said(source)) < 50
 
 
 def test_what_has_no_fields_is_not_asked_for_their_order() -> None:

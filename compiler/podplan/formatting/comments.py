@@ -188,5 +188,7 @@ def _marked(tree: Tree, way: Way, marks: Marks) -> Tree:
 def said(source: Source) -> Counter[str]:
     """The comments of a file without faults, and how often it has each."""
     text = source.text
+    if "#" not in text:
+        return Counter()
     scalars = [extent for tree in trees(text) for extent in scalar_extents(text, tree)]
     return Counter(comment.text for comment in comments_beside(text, scalars, 0, len(text)))
