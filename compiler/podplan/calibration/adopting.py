@@ -71,6 +71,8 @@ def _found(few: Tried) -> dict[str, Any]:
         for propose in PROPOSERS:
             tried: list[tuple[str, Any]] = []
             for id_, value in propose(now):
+                if not now.differences:
+                    return values
                 if (id_, value) in tried or not _is_setting(id_, value) or value == now.fact(id_).value:
                     continue
                 tried.append((id_, value))
@@ -78,7 +80,7 @@ def _found(few: Tried) -> dict[str, Any]:
                 then = few.with_values({**values, id_: value})
                 if then.cost < now.cost and not _only_hides(id_, then):
                     values[id_], now = value, then
-        if now.cost >= cost or not now.differences:
+        if now.cost >= cost:
             break
     return values
 
