@@ -107,7 +107,7 @@ class Indexed(NamedTuple):
     parts: tuple[str | int, ...]
 
     def text(self, index: int) -> str:
-        return "".join(str(index + part) if isinstance(part, int) else part for part in self.parts)
+        return "".join([str(index + part) if isinstance(part, int) else part for part in self.parts])
 
 
 class Run(NamedTuple):
@@ -355,11 +355,11 @@ def trace(doc: Doc, path: Path) -> list[Step]:
     steps: list[Step] = []
     while doc.source is None:
         origin, rest = origin_of(doc, path)
-        steps.append(Step(doc, path, origin))
+        steps.append(_made(Step, (doc, path, origin)))
         if not origin.places:
             return steps
         place = origin.places[0]
-        doc, path = place.doc, (*place.path, *rest) if origin.how == "copied" else place.path
+        doc, path = place.doc, place.path + rest if origin.how == "copied" else place.path
     steps.append(Step(doc, path, None))
     return steps
 

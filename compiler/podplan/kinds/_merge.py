@@ -98,7 +98,7 @@ def opened(tree: Tree) -> Tree:
 
 def ordered(tree: dict[str, Tree], first: tuple[str, ...], last: tuple[str, ...] = ()) -> dict[str, Tree]:
     """``tree`` with the keys ``first`` in front and ``last`` at the end, each in the order given."""
-    middle = (key for key in tree if key not in first and key not in last)
+    middle = [key for key in tree if key not in first and key not in last]
     return {key: tree[key] for key in (*first, *middle, *last) if key in tree}
 
 
