@@ -24,6 +24,7 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 CASES = sorted(path for path in (FIXTURES / "diff").iterdir() if path.is_dir())
 # Whose other levels are held, too.
 AT_LEVELS = ("image_in_a_base", "secrets", "two_kinds")
+SCHEMA = jsonschema.Draft202012Validator(show("Diff", DEFAULT_VERSION))  # a schema: see tests/test_schema.py
 SECRETS = ("not-for-anybody", "hf_abcdefgh", "correct-horse", "sk-abcdef")
 
 
@@ -57,7 +58,7 @@ def test_golden(
     for name, text in texts.items():
         file_regression.check(text, fullpath=case / name, encoding="utf-8", newline="")
         assert not [word for word in SECRETS if word in text]
-    jsonschema.validate(json.loads(texts["diff.json"]), show("Diff", DEFAULT_VERSION))
+    SCHEMA.validate(json.loads(texts["diff.json"]))
 
 
 def between(one: Path, other: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Diff:
