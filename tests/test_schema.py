@@ -109,6 +109,24 @@ def test_what_surrounds_the_spec(changes: dict[str, Any], said: str) -> None:
     assert line.startswith(said)
 
 
+def test_all_that_is_wrong_with_metadata_is_told_once() -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u", "controller": True}
+    metadata = {
+        "name": "No_Name",
+        "namespace": None,
+        "labels": {"team": 5},
+        "annotations": {"long": "x" * 300_000},
+        "ownerReferences": [owner, {**owner, "uid": "v"}],
+    }
+    found = check_cr(small(metadata=metadata), VERSION).problems
+    assert sorted((problem.rule, pointer(problem.path)) for problem in found) == [
+        ("SCHEMA002", "/metadata/labels/team"),
+        ("SCHEMA005", "/metadata/annotations"),
+        ("SCHEMA006", "/metadata/name"),
+        ("SCHEMA009", "/metadata/ownerReferences"),
+    ]
+
+
 def test_two_forms_of_a_kind_are_both_named() -> None:
     data = deepcopy(full("ColossalAIJob.launcher"))
     data["spec"]["replicaSpecs"] = []
