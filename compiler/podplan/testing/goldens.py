@@ -21,6 +21,7 @@ from podplan.reading.files import (
     demand_inside,
     golden_of,
     is_golden,
+    mentions,
     profile_of,
     read_inside,
     root_of,
@@ -191,20 +192,24 @@ def _both_may_be_shown(
 
 def _orphan(source: Source, golden: str) -> Iterator[Failure]:
     """What is wrong with a golden render whose profile is gone, or can no longer be read."""
-    if os.path.lexists(golden):
-        line, column, why = 1, 1, "it holds no profile"
-        if source.faults:
-            line, column, why = (
-                source.faults[0].span.line,
-                source.faults[0].span.column,
-                source.faults[0].message,
-            )
+    if _is_rendered(golden):
+        fault = source.faults[0] if source.faults else None
+        line, column = (fault.span.line, fault.span.column) if fault is not None else (1, 1)
+        why = fault.message if fault is not None else "it holds no profile"
         message = f"{source.file} does not render to {golden}: {why}"
         yield Failure(source.file, line, column, "golden", message)
     elif is_golden(source.file, alone=True) and RENDERED_FROM in source.text:
         profile = profile_of(source.file)
         message = f"there is no {profile} that renders this; delete it, or name it after its profile"
         yield Failure(source.file, 1, 1, "golden", message)
+
+
+def _is_rendered(golden: str) -> bool:
+    """Whether podplan wrote a golden file: other tools call their files so, too."""
+    try:
+        return mentions(root_of(golden), golden, [RENDERED_FROM.encode()])
+    except (OSError, OutsideRoot):
+        return False
 
 
 def _name(data: object) -> str:
