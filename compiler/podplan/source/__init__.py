@@ -21,7 +21,7 @@ with compiled_late():  # what PyYAML compiles is for its own parser, and libyaml
 
 from podplan.source.builder import Builder, Built
 from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
-from podplan.source.secrecy import holds_secret, unquoted
+from podplan.source.secrecy import is_secret, looks_secret, unquoted
 from podplan.source.syntax import explain
 from podplan.source.tally import Tally
 from podplan.source.troubles import Trouble
@@ -74,18 +74,19 @@ class Source(NamedTuple):
 
 
 class Lines:
-    """A text, and the line and column of its offsets; a byte order mark takes no column."""
+    """A text, and the line and column of its offsets; a byte order mark, up to ``base``, takes no column."""
 
-    __slots__ = ("_starts", "text")
+    __slots__ = ("_starts", "base", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
+        self.base = len(text) - len(text.removeprefix(_BYTE_ORDER_MARK))
         self._starts: list[int] = []
 
     def at(self, offset: int) -> tuple[int, int]:
         """The 1-based line and column of a 0-based offset."""
         if not self._starts:
-            self._starts = [_start(self.text), *_line_starts(self.text)]
+            self._starts = [self.base, *_line_starts(self.text)]
         line = max(bisect_right(self._starts, offset), 1)
         return line, max(offset - self._starts[line - 1], 0) + 1
 
@@ -202,7 +203,7 @@ def read(content: bytes, file: str) -> Source:
 
 def _read(text: str, file: str) -> Source:
     lines = Lines(text)
-    base = _start(text)
+    base = lines.base
     source = Source(file, text, [], [], [])
     builder = Builder(text[base:], Tally(file))
     try:
@@ -220,7 +221,7 @@ def _read(text: str, file: str) -> Source:
 
 def _discreet(source: Source) -> Source:
     """``source`` without values in its faults and hints, if it holds a Secret."""
-    if not holds_secret(source.text, [document.data for document in source.documents], bool(source.faults)):
+    if not _holds_secret(source):
         return source
     faults, hints = (
         [fault._replace(message=unquoted(fault.rule, fault.message)) for fault in found]
@@ -229,8 +230,11 @@ def _discreet(source: Source) -> Source:
     return source._replace(faults=faults, hints=hints, holds_secret=True)
 
 
-def _start(text: str) -> int:
-    return len(_BYTE_ORDER_MARK) if text.startswith(_BYTE_ORDER_MARK) else 0
+def _holds_secret(source: Source) -> bool:
+    for document in source.documents:
+        if is_secret(document.data):
+            return True
+    return bool(source.faults) and looks_secret(source.text)
 
 
 def _segments(text: str, base: int) -> Iterator[tuple[int, int]]:
@@ -260,7 +264,7 @@ def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source
 
 def _take(builder: Builder, base: int, source: Source, lines: Lines) -> None:
     for start, built in builder.documents:
-        begins = start + base if source.documents else _start(source.text)
+        begins = start + base if source.documents else lines.base
         source.documents.append(Document(source.file, built, base, begins, lines))
     for trouble in builder.troubles.faults:
         source.faults.append(_fault(trouble, base, lines))

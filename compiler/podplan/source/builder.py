@@ -59,6 +59,8 @@ class Builder:
     is wrong is in ``troubles``.
     """
 
+    __slots__ = ("_properties", "_repeated", "_tables", "documents", "tally", "text", "troubles")
+
     def __init__(self, text: str, tally: Tally, first: int = 0) -> None:
         self.text = text
         self.tally = tally
@@ -74,11 +76,9 @@ class Builder:
         get: Callable[[], Any] = cyaml.CParser(self.text).get_event  # type: ignore[attr-defined]
         if self.tally.may_pass_nodes(self.text):
             get = _counted(get, self.tally)
-        values, keys = VALUES, KEYS
+        values, keys, words, no_number, scalar = VALUES, KEYS, WORDS, NO_NUMBER, ScalarEvent
         properties, has_properties = self._properties, any_in(self.text)
-        has_merges = has_properties or "<<" in self.text
-        troubles, repeated = self.troubles, self._repeated
-        merging: list[dict[Any, Any]] = []
+        troubles, repeated, merging = self.troubles, self._repeated, self._properties.merging
         start = 0
         stack: list[tuple[Any, list[Any], bool]] = []
         data: Any = []
@@ -87,13 +87,14 @@ class Builder:
         key: Any = None
         key_start: Any = 0
         end: Any = None
+        get()  # the start of the stream, which says nothing
         while True:
             event = get()
             kind = type(event)
             if in_map:
-                if kind is ScalarEvent:
+                if kind is scalar:
                     if has_properties and (event.tag is not None or event.anchor is not None):
-                        key, end = properties.key(event), event.end_mark.index
+                        key, end = properties.key(event, data), event.end_mark.index
                     elif event.style:
                         key, end = event.value, event.end_mark.index
                     else:
@@ -101,7 +102,7 @@ class Builder:
                             key = keys[event.value]
                             end = None  # the key is as long as its text, and marks are dear
                         except Odd:
-                            key, end = properties.odd_key(event), event.end_mark.index
+                            key, end = properties.odd_key(event, data), event.end_mark.index
                 elif kind is MappingEndEvent:
                     if merging and merging[-1] is data:
                         merge(merging.pop(), places, troubles)
@@ -118,36 +119,34 @@ class Builder:
                 if key in data:
                     repeated.append(places)
                     del data[key]
-                elif has_merges and key.__class__ is Merge and not (merging and merging[-1] is data):
-                    merging.append(data)
                 key_start = event.start_mark.index
                 event = get()
                 kind = type(event)
-            if kind is ScalarEvent:
+            if kind is scalar:
                 value = event.value
                 if has_properties and (event.tag is not None or event.anchor is not None):
                     value = properties.scalar(event)
-                elif (value < NO_NUMBER or value in WORDS) and not event.style:
+                elif (value < no_number or value in words) and not event.style:
                     try:
                         value = values[value]
                     except Odd:
                         value = properties.odd_value(event)
                 if in_map:
                     data[key] = value
-                    places += (key, key_start, end, event.start_mark.index, event.end_mark.index)
+                    places.append((key, key_start, end, event.start_mark.index, event.end_mark.index))
                 else:
                     data.append(value)
-                    places += (event.start_mark.index, event.end_mark.index)
+                    places.append((event.start_mark.index, event.end_mark.index))
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 is_map = kind is MappingStartEvent
                 below: Any = {} if is_map else []
                 below_places = [event.start_mark.index, event.flow_style, is_map]
                 if in_map:
                     data[key] = below
-                    places += (key, key_start, end, below_places, None)
+                    places.append((key, key_start, end, below_places, None))
                 else:
                     data.append(below)
-                    places += (below_places, None)
+                    places.append((below_places, None))
                 stack.append((data, places, in_map))
                 if len(stack) > MAX_DEPTH:
                     self.tally.depth(len(stack))
@@ -168,23 +167,23 @@ class Builder:
                 alias = Alias(event.start_mark.index, event.end_mark.index, target)
                 if in_map:
                     data[key] = value
-                    places += (key, key_start, end, alias, None)
+                    places.append((key, key_start, end, alias, None))
                 else:
                     data.append(value)
-                    places += (alias, None)
+                    places.append((alias, None))
             elif kind is DocumentStartEvent:
                 start = self._start(event)
+                if has_properties:
+                    properties.forget()
                 data, places, in_map = [], [], False
             elif kind is DocumentEndEvent:
-                self._finish(data[0], places, start)
+                self._finish(data[0], places[0], start)
             elif kind is StreamEndEvent:
                 return
 
     def _start(self, event: Any) -> int:
         self.tally.document()
         self._tables = {}
-        self._repeated.clear()
-        self._properties.clear()
         start: int = event.start_mark.index
         if event.version is not None:
             message = "Kubernetes refuses a %YAML directive; remove the line"
@@ -192,8 +191,8 @@ class Builder:
             self.troubles.add("YAML011", message, at, at + len("%YAML"))
         return start
 
-    def _finish(self, data: Any, places: list[Any], start: int) -> None:
-        if data is None and places[0] == places[1]:
+    def _finish(self, data: Any, place: tuple[Any, Any], start: int) -> None:
+        if data is None and place[0] == place[1]:
             return  # nothing between two markers
         if self._repeated:
             self._tell_repeated()
@@ -201,7 +200,8 @@ class Builder:
             secret = isinstance(data, dict) and data.get("kind") == "Secret"
             for event in self._properties.odd:
                 self.troubles.hint(event, scalars.hint(event.value, secret))
-        self.documents.append((start, (self.troubles.document, data, places[0], places[1], self._tables)))
+            self._properties.odd.clear()
+        self.documents.append((start, (self.troubles.document, data, *place, self._tables)))
         self.troubles.document += 1
 
     def _tell_repeated(self) -> None:
@@ -209,6 +209,7 @@ class Builder:
             for key, begin, end, first in repeated_keys(repeated):
                 message = f'the key "{short(key)}" is already in line {{line}}; keep one of the two'
                 self.troubles.add("YAML002", message, begin, end, first)
+        self._repeated.clear()
 
     def _collection_as_key(self, event: Any, get: Any, depth: int) -> tuple[str, Any]:
         """Leave a mapping or list out that stands where a key belongs; its text becomes the key."""

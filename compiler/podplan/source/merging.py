@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.source.places import HEAD, MAP_STRIDE, Merge
+from podplan.source.places import HEAD, Merge
 from podplan.source.troubles import Troubles, short
 from podplan.typing import Any
 
@@ -12,7 +12,7 @@ _MERGE_SOURCE = 'a merge key "<<" takes a mapping or a list of mappings; write t
 def merge(data: dict[Any, Any], places: list[Any], troubles: Troubles) -> None:
     """Replace each merge key in ``data`` by what it merges."""
     merged: dict[str, Any] = {}
-    starts = {places[i]: places[i + 1] for i in range(HEAD, len(places), MAP_STRIDE)}
+    starts = {key: start for key, start, *_ in places[HEAD:]}
     explicit: set[str] = set()
     for key, value in data.items():
         if key.__class__ is not Merge:

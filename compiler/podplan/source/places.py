@@ -1,8 +1,8 @@
 """Where the parts of a document stand in its text.
 
-Offsets are 0-based, in code points. Those of a collection are one flat list, its *places*: ``[start, end,
-is_mapping]``, then for each entry of a mapping ``key, key start, key end, value start, value end``, for each
-of a list ``value start, value end``. The end of a key that is written as it is read may be None: its length
+Offsets are 0-based, in code points. Those of a collection are one list, its *places*: ``start, end,
+is_mapping``, then a tuple for each entry: ``(key, key start, key end, value start, value end)`` in a mapping,
+``(value start, value end)`` in a list. The end of a key that is written as it is read may be None: its length
 tells. A value that is a collection has its own places as value start and None as value end; an alias has an
 ``Alias``. ``end`` is False for block collections: libyaml lets their end overshoot.
 """
@@ -15,14 +15,12 @@ from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
 HEAD = 3  # the length of what stands before the entries in a list of places
-MAP_STRIDE = 5
-LIST_STRIDE = 2
 
 LINE_BREAK = pattern(r"\r\n?|\n")
 _REACH = 256  # how far one looks for the start of a line at first
 _BLOCK_SCALAR = pattern(r"(?:[&!]\S*\s+)*[|>]")
 
-Table = dict[str, tuple[list[Any], int]]
+Table = dict[str, tuple[Any, ...]]
 
 
 class Alias(NamedTuple):
@@ -64,34 +62,32 @@ def entry(place: Any, step: str | int, tables: dict[int, Table]) -> Entry | None
         found = table(place, tables).get(step) if isinstance(step, str) else None
         if found is None:
             return None
-        owner, i = found
-        return Entry(owner[i + 1], _key_end(owner, i), *owner[i + 3 : i + MAP_STRIDE])
-    if not isinstance(step, int) or not 0 <= step < (len(place) - HEAD) // LIST_STRIDE:
+        key, key_start, key_end, start, end = found
+        return Entry(key_start, _key_end(key, key_start, key_end), start, end)
+    if not isinstance(step, int) or not 0 <= step < len(place) - HEAD:
         return None
-    i = HEAD + step * LIST_STRIDE
-    return Entry(None, None, *place[i : i + LIST_STRIDE])
+    return Entry(None, None, *place[HEAD + step])
 
 
-def _key_end(places: list[Any], i: int) -> Any:
-    """Where the key that is written at ``places[i]`` ends."""
-    key, start, end = places[i : i + 3]
+def _key_end(key: str, start: int, end: Any) -> Any:
     return start + len(key) if end is None else end
 
 
 def table(places: list[Any], tables: dict[int, Table]) -> Table:
-    """Each key of a mapping -> the places that hold it and its position there, merged keys included.
+    """Each key of a mapping -> its entry in the places that hold it, merged keys included.
 
     A mapping with merge keys is asked for when it is complete, so that chains of them do not recurse.
     """
     found = tables.get(id(places))
     if found is None:
         found = tables[id(places)] = {}
-        for i in range(HEAD, len(places), MAP_STRIDE):
-            if isinstance(places[i], Merge):
-                for source in _merged(places[i + 3]):
+        for written in places[HEAD:]:
+            key, _, _, value, _ = written
+            if isinstance(key, Merge):
+                for source in _merged(value):
                     found.update(table(source, tables))
             else:
-                found[places[i]] = (places, i)
+                found[key] = written
     return found
 
 
@@ -103,18 +99,17 @@ def _merged(place: Any) -> list[list[Any]]:
         return []
     if place[2]:
         return [place]
-    return [source for below in reversed(place[HEAD::LIST_STRIDE]) for source in _merged(below) if source[2]]
+    return [source for below, _ in reversed(place[HEAD:]) for source in _merged(below) if source[2]]
 
 
 def repeated_keys(places: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
     """Each key of a mapping that stands there before: the key, its start and end, and the first start."""
     first: dict[str, Any] = {}
-    for i in range(HEAD, len(places), MAP_STRIDE):
-        key, start = places[i : i + 2]
+    for key, start, end, _, _ in places[HEAD:]:
         if isinstance(key, Merge):
             continue
         if key in first:
-            yield key, start, _key_end(places, i), first[key]
+            yield key, start, _key_end(key, start, end), first[key]
         else:
             first[key] = start
 
@@ -127,7 +122,7 @@ def offsets(place: Any, end: Any, base: int, text: str) -> tuple[int, int]:
     start = place[0] if isinstance(place, list) else place.start if isinstance(place, Alias) else place
     last, stop = place, end
     while isinstance(last, list) and not last[1]:
-        last, stop = last[-2], last[-1]
+        *_, last, stop = last[-1]
     if isinstance(last, list):
         return start + base, last[1] + base
     if isinstance(last, Alias):

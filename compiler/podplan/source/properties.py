@@ -24,18 +24,23 @@ def any_in(text: str) -> bool:
 
 
 class Properties:
-    """The anchors of one document, and its scalars that deserve a hint (``odd``)."""
+    """The anchors of one document, and its scalars that deserve a hint (``odd``).
+
+    ``merging`` are the mappings with merge keys that are not complete, the innermost last.
+    """
+
+    __slots__ = ("_anchors", "_tally", "_troubles", "merging", "odd")
 
     def __init__(self, troubles: Troubles, tally: Tally) -> None:
         self.odd: list[Any] = []
+        self.merging: list[dict[Any, Any]] = []
         self._troubles = troubles
         self._tally = tally
         self._anchors: dict[str, tuple[Any, list[Any] | None, str | None]] = {}
 
-    def clear(self) -> None:
+    def forget(self) -> None:
         """Begin the next document, which knows no anchors of those before."""
         self._anchors.clear()
-        self.odd.clear()
 
     def anchor(self, name: str, value: Any, places: list[Any]) -> None:
         """Note what collection an anchor stands for."""
@@ -52,10 +57,16 @@ class Properties:
         self.odd.append(event)
         return value
 
-    def odd_key(self, event: Any) -> Any:
-        """The key of a plain scalar that is none or another, or the merge key."""
+    def _merge_key(self, event: Any, data: Any) -> Merge:
+        """The merge key at ``event``; ``data`` is the mapping that has it."""
+        if not (self.merging and self.merging[-1] is data):
+            self.merging.append(data)
+        return Merge(event.start_mark.index)
+
+    def odd_key(self, event: Any, data: Any) -> Any:
+        """The key, in ``data``, of a plain scalar that is none or another, or the merge key."""
         if event.value == "<<":
-            return Merge(event.start_mark.index)
+            return self._merge_key(event, data)
         if (key := scalars.key_text(event.value)) is not None:
             return key
         what = "null" if scalars.resolve(event.value) is None else "a number beyond 64 bits"
@@ -64,14 +75,14 @@ class Properties:
         )
         return event.value or "null"
 
-    def key(self, event: Any) -> Any:
-        """The key of a scalar that has an anchor or a tag."""
+    def key(self, event: Any, data: Any) -> Any:
+        """The key, in ``data``, of a scalar that has an anchor or a tag."""
         tag = event.tag
         key: Any = None
         if event.value == "<<" and (
             tag == scalars.TAG_PREFIX + "merge" or (tag is None and event.implicit[0])
         ):
-            return Merge(event.start_mark.index)
+            return self._merge_key(event, data)
         if tag is None and event.implicit[0]:
             key = scalars.key_text(event.value)
         elif tag is None or tag in ("!", scalars.TAG_PREFIX + "str"):
@@ -80,7 +91,7 @@ class Properties:
             value = self._tagged(event)
             key = value if isinstance(value, str) else scalars.key_text(event.value)
         if key is None:
-            key = self.odd_key(event)
+            key = self.odd_key(event, data)
         if event.anchor is not None:
             self._anchors[event.anchor] = (scalars.resolve(event.value), None, key)
         return key

@@ -5,8 +5,6 @@ Where such a file is broken, nobody can tell which part of it is secret, so no m
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from podplan.patterns import pattern
 from podplan.typing import Any
 
@@ -28,24 +26,10 @@ _UNQUOTED = {
 }
 
 
-def holds_secret(text: str, documents: Iterable[Any], is_broken: bool) -> bool:
-    """Whether one of the ``documents`` (their data) is a Secret, or the text of a broken file looks so."""
-    for data in documents:
-        if _is_secret(data):
-            return True
-    return is_broken and bool(_LOOKS_SECRET.search(text))
-
-
-def unquoted(rule: str, message: str) -> str:
-    """``message`` of a fault of ``rule``, or one in its place that quotes no value."""
-    return _UNQUOTED.get(rule, message)
-
-
-def _is_secret(data: Any) -> bool:
+def is_secret(data: Any) -> bool:
     """Whether a document, or one of the objects in it if it is a list, is a Secret."""
     waiting = [data]
-    while waiting:
-        node = waiting.pop()
+    for node in waiting:  # and what is added below
         if isinstance(node, dict):
             kind, entries = node.get("kind"), node.get("items")
             if isinstance(kind, str) and kind.lower() in _KINDS:
@@ -53,3 +37,13 @@ def _is_secret(data: Any) -> bool:
             if isinstance(entries, list):
                 waiting += entries
     return False
+
+
+def looks_secret(text: str) -> bool:
+    """Whether a text that is not data as a whole may hold a Secret."""
+    return bool(_LOOKS_SECRET.search(text))
+
+
+def unquoted(rule: str, message: str) -> str:
+    """``message`` of a fault of ``rule``, or one in its place that quotes no value."""
+    return _UNQUOTED.get(rule, message)

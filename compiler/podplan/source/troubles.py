@@ -27,6 +27,8 @@ class Troubles:
     ``document`` is the index of the document at hand.
     """
 
+    __slots__ = ("document", "faults", "hints")
+
     def __init__(self, document: int) -> None:
         self.document = document
         self.faults: list[Trouble] = []
