@@ -286,9 +286,8 @@ def _in_order(faults: list[Fault]) -> list[Fault]:
     if len(faults) <= MAX_FAULTS:
         return faults
     rest = len(faults) - MAX_FAULTS
-    last = faults[MAX_FAULTS]
     message = f"{rest:,} more of this kind or others follow in this file; correct the first ones"
-    return [*faults[:MAX_FAULTS], last._replace(message=message)]
+    return [*faults[:MAX_FAULTS], faults[MAX_FAULTS]._replace(message=message)]
 
 
 def _not_utf8(content: bytes, file: str, error: UnicodeDecodeError) -> Source:
@@ -298,5 +297,4 @@ def _not_utf8(content: bytes, file: str, error: UnicodeDecodeError) -> Source:
     else:
         text, at = content.decode(errors="replace"), len(content[: error.start].decode())
         message = f"byte 0x{content[error.start]:02X} is not UTF-8; save the file as UTF-8"
-    fault = Fault("YAML009", message, Lines(text).span(at, at + 1), 0)
-    return _discreet(Source(file, text, [], [fault], []))
+    return _discreet(Source(file, text, [], [Fault("YAML009", message, Lines(text).span(at, at + 1), 0)], []))
