@@ -16,7 +16,7 @@ import pytest
 
 from podplan import rendering
 from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, BoundExceeded
-from tests.command import INVENTORY, JOB, PROFILE, podplan
+from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
 from tests.golden import podplan as here
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -123,6 +123,27 @@ def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp
     assert name in said
     assert "PODPLAN_LIMITS" in said
     assert "; " in said
+
+
+def test_what_is_beyond_a_limit_is_named_and_keeps_nobody_else_from_being_checked(tmp_path: Path) -> None:
+    """A rendered CR whose source is not checked ended the run, and no sentence said which file it was."""
+    words = "[echo, " + ", ".join(["word"] * 60) + "]"
+    files = {
+        "long.yaml": JOB.replace("[echo, $(rank)]", words).replace("count", "long"),
+        "job.yaml": PROFILE.replace("[train.py]", words),
+        "bad.yaml": BAD_JOB,
+    }
+    folder = laid_out(tmp_path, files)
+    with chdir(folder):
+        (folder / "rendered.yaml").write_text(here("render", "job.yaml").out)
+    limit = {"PODPLAN_LIMITS": "command-words=50"}
+    run = podplan("check", "long.yaml", "rendered.yaml", "bad.yaml", cwd=folder, env=limit)
+    assert run.code == 4
+    for name in ("long.yaml", "rendered.yaml"):
+        assert f'podplan: {name}: the commands and variables of container "' in run.err
+    alone = podplan("check", "bad.yaml", cwd=folder)
+    assert alone.code == 1
+    assert alone.out.rpartition("\n\n")[0] in run.out
 
 
 def test_what_is_printed_is_given_up_as_soon_as_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from podplan.checking.before import Before
 from podplan.checking.files import fault_finding, file_findings
 from podplan.checking.jobs import plan_findings, set_findings
 from podplan.checking.results import Result, Summary, narrowed, result
+from podplan.checking.rows import Origin
 from podplan.checking.run import Run, as_far_as_bounds
 from podplan.checking.sharing import in_turn
+from podplan.findings import Finding
 from podplan.limits import BoundExceeded
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
-from podplan.reading.documents import mentions_ours
+from podplan.reading.documents import Item, mentions_ours
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, in_one, opened, reread
 from podplan.source import Source, read
@@ -101,7 +103,8 @@ def _check_source(source: Source | Unread, run: Run) -> None:
         return
     if source.holds_secret:
         run.secret.add(source.file)
-    said = run.silences.graded(source.file, as_far_as_bounds(file_findings(source, run), run))
+    found = as_far_as_bounds(file_findings(source, run), run, source.file)
+    said = run.silences.graded(source.file, found)
     if said:
         run.findings += (found._replace(about=(source.file,)) for found in said)
         run.texts[source.file] = source.text
@@ -114,11 +117,15 @@ def _check_rendered(run: Run, checked: Collection[str]) -> None:
             run.not_checked["rendered CR: its source is"] += 1
         else:
             item, text = run.again.item(origin)
-            said = plan_findings(plans(item, run.settings, run.reader), run, origin)
+            said = as_far_as_bounds(_rendered_findings(item, run, origin), run, origin.file)
             graded = run.silences.graded(origin.file, said)
             if graded:
                 run.findings += (found._replace(about=(origin.file,)) for found in graded)
                 run.texts[origin.file] = text
+
+
+def _rendered_findings(item: Item, run: Run, origin: Origin) -> Iterator[Finding]:
+    yield from plan_findings(plans(item, run.settings, run.reader), run, origin)
 
 
 def _add_policy_faults(run: Run) -> None:

@@ -87,9 +87,13 @@ def count_object(run: Run, file: str, number: int = 1) -> None:
         raise BoundExceeded(beyond("objects", message))
 
 
-def as_far_as_bounds(found: Iterable[Something], run: Run) -> Iterator[Something]:
-    """What there is until a bound is reached, which is noted, so that the other files get their turn."""
+def as_far_as_bounds(found: Iterable[Something], run: Run, file: str = "") -> Iterator[Something]:
+    """What there is until a bound is reached, which is noted, so that the other files get their turn.
+
+    ``file`` is what it is about, and put before a sentence that does not name it.
+    """
     try:
         yield from found
     except BoundExceeded as error:
-        run.given_up.append(str(error))
+        said = str(error)
+        run.given_up.append(said if file in said else f"{file}: {said}")
