@@ -414,6 +414,20 @@ def test_what_a_small_file_would_make_much_of_is_given_up(given: dict[str, Any],
     assert time.process_time() - started < 5
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# all of $@ or $*\n" * 200 + 'torchrun "$@"',
+        "cat <<'EOF'\n" + "print('$@')\n" * 200 + 'EOF\ntorchrun "$@"',
+        "echo '" + "$@ " * 200 + '\'; torchrun "$@"',
+    ],
+    ids=["comments", "here-document", "quoted"],
+)
+def test_arguments_count_where_the_shell_puts_them(line: str) -> None:
+    found = find(container(["bash", "-c", line, "bash", *["a.py"] * 90])).invocations
+    assert [len(one.arguments) for one in found if one.launcher == "torchrun"] == [89]
+
+
 def test_programs_behind_programs_are_looked_behind_so_far() -> None:
     """Each looked at all words that were left, so that 500 KB of env took minutes."""
     assert only(find(container(["env"] * 50 + ["torchrun", "a.py"]))).launcher == "torchrun"

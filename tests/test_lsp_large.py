@@ -18,7 +18,6 @@ from podplan.lsp.documents import MAX_CHECKED, MAX_DOCUMENTS, Documents
 from podplan.lsp.inbox import Inbox
 from podplan.lsp.server import Server
 from podplan.lsp.workspace import Workspace
-from podplan.reading.files import read_found
 from podplan.source import read
 
 PROFILE = """\
@@ -277,25 +276,14 @@ def test_what_is_kept_parsed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert kept.source(b"long: 123456", "d").documents[0].data == {"long": 123456}
 
 
-def test_an_inventory_is_not_looked_for_at_every_key(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[str] = []
-
-    def counted(root: str, path: str) -> bytes:
-        looked.append(path)
-        return read_found(root, path)
-
-    monkeypatch.setattr("podplan.reading.read_found", counted)
-    (folder / "typed.yaml").write_text("")
+def test_an_inventory_that_nobody_told_of_counts_from_the_next_key_on(folder: Path) -> None:
+    """It came with a pull in a terminal, say, and not every editor watches files."""
     session = Session(folder)
     text = PROFILE.format(name="job", base=0).replace("job:", "hardware: none, job:")
     session.open("jobs/0.yaml", text)
     first = session.told()["jobs/0.yaml"]
-    times = len(looked)
-    assert session.told()
-    assert len(looked) == times > 0
-    session.open("typed.yaml", "")
-    session.told()
-    session.server.take(changed(session.uri("typed.yaml"), 2, INVENTORY))
+    (folder / "inventory.yaml").write_text(INVENTORY)
+    session.server.take(changed(session.uri("jobs/0.yaml"), 2, text + "#"))
     assert session.told()["jobs/0.yaml"] != first
 
 

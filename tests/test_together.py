@@ -196,6 +196,11 @@ def test_what_several_parties_have_is_common(parties: list[tuple[int, set[int]]]
     assert meetings.common() == {key for key, those in having.items() if len(those) > 1}
 
 
+def again_made(number: int) -> Job:
+    """No job is made again where nothing is said."""
+    pytest.fail(f"nothing is said of job {number}")
+
+
 class Demands(Mapping[int, Demand]):
     """Jobs of one queue, each made when it is looked at, as what jobs left is unpacked."""
 
@@ -213,16 +218,22 @@ class Demands(Mapping[int, Demand]):
         return Demand(Instance(file, 0, "job"), file, "research", (Ask("nvidia.com/gpu", 1, self._quota),))
 
 
+def test_a_quota_that_is_no_amount_ends_no_run() -> None:
+    """The inventory has an error of its own, at the quota; jobs that ask for nothing exceed it."""
+    left = {
+        number: Demand(Instance(f"{number}.yaml", 0, "job"), "", "research", (Ask("nvidia.com/gpu", 0, -1),))
+        for number in range(2)
+    }
+    assert not list(queue_oversubscribed(left, again_made))
+
+
 def test_jobs_within_the_quota_of_their_queue_are_not_kept_in_mind() -> None:
     """As in a repository of thousands of jobs, nearly all of which are of one queue."""
-
-    def made_again(number: int) -> Job:
-        pytest.fail(f"nothing is said of job {number}")
 
     def peak(jobs: int) -> int:
         tracemalloc.start()
         try:
-            assert not list(queue_oversubscribed(Demands(jobs, jobs), made_again))
+            assert not list(queue_oversubscribed(Demands(jobs, jobs), again_made))
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 
 from podplan.typing import Any, NamedTuple
@@ -100,6 +100,9 @@ class Column(Mapping[int, Any]):
         return iter(self._numbers)
 
     def __getitem__(self, number: int) -> Any:
+        place = bisect_left(self._numbers, number)
+        if self._numbers[place : place + 1] != array("q", (number,)):
+            raise KeyError(number)
         return self._rows[number].left[self._place]
 
 

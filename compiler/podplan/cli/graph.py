@@ -10,8 +10,11 @@ from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import replace_file, say, write
 from podplan.cli.producing import produce
+from podplan.graph.model import Picture
 from podplan.graph.picture import picture
+from podplan.limits import BoundExceeded
 from podplan.pipeline import Plan
+from podplan.provenance import Doc
 from podplan.requests import RequestError
 from podplan.typing import Any
 
@@ -40,15 +43,20 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
     if not made.plans:
         say("no JobProfile and no training job here, so nothing to draw")
         return NOTHING
-    pictures = [
-        picture(plan.cr, plan.groups, plan.variant or "") for plan in _chosen(made.plans, job) if plan.cr
-    ]
+    pictures = [_picture(plan, plan.cr) for plan in _chosen(made.plans, job) if plan.cr]
     text = _renderer(format_ or ("mermaid" if output.endswith(MERMAID_FILES) else "svg"))(pictures)
     if output:
         replace_file(output, text)
     else:
         write(text)
     return CLEAN
+
+
+def _picture(plan: Plan, cr: Doc) -> Picture:
+    try:
+        return picture(cr, plan.groups, plan.variant or "")
+    except BoundExceeded as error:
+        raise BoundExceeded(f"{plan.item.doc.name}: {error}") from None
 
 
 def _chosen(plans: list[Plan], job: str) -> list[Plan]:

@@ -23,13 +23,20 @@ Atom = Piece | str
 class Scope:
     """What a shell knows while it reads a string: variables, ``$1`` and so on.
 
-    The budget ends a string that doubles a variable again and again; beyond it nothing is known.
+    The budget ends a string that doubles a variable again and again, or repeats ``$@``; beyond it nothing is
+    known. It is counted as Linux does: the text, its end, and a pointer for each word.
     """
 
     def __init__(self, variables: Variables, positional: Sequence[Word] | None) -> None:
         self.variables = variables
         self.positional = positional
         self.budget = MAX_ARGUMENTS
+        self._all_given = sum(len(word.text) + 9 for word in (positional or ())[1:])
+
+    def has_room_for_all(self) -> bool:
+        """Whether the budget allows for ``$@`` once more, which it then pays."""
+        self.budget -= self._all_given
+        return self.budget >= 0
 
     def value(self, name: str) -> str | None:
         """What a name stands for; None where that is not known."""
@@ -103,7 +110,9 @@ def _parts(pieces: Sequence[Piece], scope: Scope) -> Iterator[_Part]:
     """The pieces with their references replaced where the value is known."""
     for piece in pieces:
         if piece.name in ("@", "*") and scope.positional is not None and not piece.operator:
-            if piece.quoted and piece.name == "*":
+            if not scope.has_room_for_all():
+                yield _Part(piece.text, piece.quoted, splits=not piece.quoted, known=False)
+            elif piece.quoted and piece.name == "*":
                 yield _Part(" ".join(word.text for word in scope.positional[1:]), quoted=True)
             else:
                 yield _Part("$@", quoted=False, splits=True)
@@ -128,7 +137,6 @@ def _reference(piece: Piece, scope: Scope) -> Iterator[_Part]:
         for part in _parts(piece.otherwise, scope):
             yield part._replace(splits=not part.quoted)
     else:
-        # As Linux counts: the text, its end, and a pointer for each word.
         scope.budget -= len(value) + (0 if piece.quoted else 9 * len(value.split()))
         known = scope.budget >= 0
         yield _Part(value if known else piece.text, piece.quoted, splits=not piece.quoted, known=known)

@@ -7,7 +7,7 @@ Words that a shell makes may be read by another one, so all that a container has
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.launchers import (
@@ -23,13 +23,11 @@ from podplan.launchers import (
 from podplan.launchers.arguments import Line, Option
 from podplan.launchers.words import Fault, Variables, Word
 from podplan.limits import MAX_COMMAND_TEXT, MAX_COMMAND_WORDS, BoundExceeded, beyond
-from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
 MAX_DEPTH = 4  # of sh -c in sh -c, and of programs that start programs
 MAX_WRAPPERS = 50  # before one program
 MAX_INVOCATIONS = 200
-_ALL_ARGUMENTS = pattern(r"\$\{?[@*]")
 
 SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
 # Programs that train nothing and start nothing: nobody has to look behind them.
@@ -126,15 +124,11 @@ class _Container:
 
     def count(self, words: int, text: int) -> None:
         """So many more words and characters. Raises BoundExceeded."""
-        self.demand_room(words, text)
         self.words -= words
         self.text -= text
-
-    def demand_room(self, words: int, text: int) -> None:
-        """Raises BoundExceeded where there may not be so many more."""
-        if words > self.words:
+        if self.words < 0:
             raise self._beyond("command-words", f"{MAX_COMMAND_WORDS:,} words")
-        if text > self.text:
+        if self.text < 0:
             raise self._beyond("command-text", f"{MAX_COMMAND_TEXT:,} characters")
 
     def _beyond(self, limit: str, most: str) -> BoundExceeded:
@@ -266,7 +260,6 @@ def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iter
     line, given = words[at], words[at + 1 :]
     name = given[0] if given else words[0]
     looked.count(0, len(line.text))
-    _demand_room_for_all(given[1:], line.text, looked)
     from podplan.launchers import shell
 
     read = shell.script(
@@ -289,12 +282,6 @@ def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iter
             around.depth + 1,
         )
         yield from _command(placed, inside, looked)
-
-
-def _demand_room_for_all(given: Sequence[Word], line: str, looked: _Container) -> None:
-    """Raises BoundExceeded where ``$@`` in a shell string makes too many words, before they are made."""
-    times = len(_ALL_ARGUMENTS.findall(line)) if given else 0
-    looked.demand_room(times * len(given), times * sum(len(word.text) for word in given))
 
 
 def _at(line: Word, offset: int) -> Word:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
-from podplan.provenance import Doc
 from podplan.reading import Reader
-from podplan.reading.files import root_of
 from podplan.reading.opening import content_of
 from podplan.source import Source, read
 from podplan.typing import NamedTuple
@@ -26,11 +24,6 @@ class Kept:
 
     def __init__(self) -> None:
         self._parsed: dict[str, _Parsed] = {}  # the last of them is the one that was asked for last
-        self._without: set[str] = set()  # roots below which there is no inventory
-
-    def forget(self) -> None:
-        """Files have come or gone: inventories are looked for again. A text is compared in any case."""
-        self._without.clear()
 
     def reader(self, exclude: Sequence[str], instead: Mapping[str, str]) -> Reader:
         """A Reader for one check; ``exclude`` and ``instead`` are those of a Reader."""
@@ -48,14 +41,6 @@ class Kept:
             room += self._parsed.pop(next(iter(self._parsed))).size
         return known.source
 
-    def has_no_inventory(self, root: str) -> bool:
-        """Whether none was found below a root since files last came or went."""
-        return root in self._without
-
-    def note_none(self, root: str) -> None:
-        """There is no inventory below a root."""
-        self._without.add(root)
-
 
 class _KeepingReader(Reader):
     def __init__(self, kept: Kept, exclude: Sequence[str], instead: Mapping[str, str]) -> None:
@@ -66,13 +51,3 @@ class _KeepingReader(Reader):
         if path not in self._sources:
             self._sources[path] = self._kept.source(content_of(root, path, self.instead), path)
         return super().source(root, path)
-
-    def inventory_for(self, doc: Doc, named: str = "") -> Doc | None:
-        root = root_of(doc.source.file if doc.source is not None else doc.name)
-        typed = any("ClusterInventory" in text for text in self.instead.values())
-        if not named and not typed and self._kept.has_no_inventory(root):
-            return None
-        found = super().inventory_for(doc, named)
-        if found is None:
-            self._kept.note_none(root)
-        return found

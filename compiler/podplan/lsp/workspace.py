@@ -57,7 +57,6 @@ class Workspace:
         self._dependents.clear()
         self._fresh.clear()
         self._inventories.clear()
-        self._kept.forget()
         if not self.documents.open:
             self._kept = Kept()
 

@@ -231,4 +231,5 @@ def _by_queue(
                 former = of_queue.get(one.job)
                 if former is None or needs > former.needs:
                     of_queue[one.job] = Asked(needs, number, one.file, quota)
-    return {key: sorted(those.values(), key=lambda one: -one.needs) for key, those in largest.items()}
+    asking = {key: those.values() for key, those in largest.items() if those}
+    return {key: sorted(those, key=lambda one: -one.needs) for key, those in asking.items()}
