@@ -5,10 +5,7 @@ from __future__ import annotations
 import pytest
 
 from podplan.check import check_sources
-from podplan.checking.before import before
-from podplan.lint.catalogue import ours
 from podplan.pipeline import Settings
-from podplan.provenance import Doc
 from podplan.reading import Reader
 from podplan.source import read
 
@@ -103,49 +100,3 @@ def test_a_hardware_class_that_is_no_name_is_looked_up_nowhere() -> None:
     assert [(one.rule, one.help) for one in found if one.location.line == 5 and one.rule[:4] == "PROF"] == [
         ("PROF001", "hardware: a hardware class of the ClusterInventory")
     ]
-
-
-INVENTORY = """\
-apiVersion: podplan/v1
-kind: ClusterInventory
-metadata: {name: c}
-spec: {asOf: 2026-01-01, hardware: {h100x8: {gpus: {nvidia.com/gpu: 8}, cpu: 8, memory: 64Gi}}}
-"""
-PROFILE = """\
-apiVersion: podplan/v1
-kind: JobProfile
-metadata: {name: resnet}
-spec:
-  job: PyTorchTrainingJob
-  image: registry.example.com/train:1
-  run: [train.py]
-  replicas: 2
-  launcher: torchrun
-  hardware: h100x8
-  environments: {dev: {hardware: h100x8}, prod: {}}
-"""
-
-
-def changed(old: str, new: str) -> list[tuple[str, tuple[str, ...]]]:
-    """What there is to say of names and of a change to the profile, by variant."""
-    given = read(INVENTORY.encode(), "inventory.yaml").documents[0]
-    reader = Reader(Doc("inventory.yaml", given.data, source=given))
-    settings = Settings(policies=tuple(one for one in ours() if one.rule.code in ("GIT002", "GIT003")))
-    assert old in PROFILE
-    was, now = (read(text.encode(), "job.yaml") for text in (PROFILE, PROFILE.replace(old, new, 1)))
-    found = check_sources([now], settings, reader, before=before([was], settings, reader)).findings
-    told = [one for one in found if one.rule.startswith(("GIT", "PROF"))]
-    return [(one.rule, one.instances.ids if one.instances is not None else ()) for one in told]
-
-
-def test_a_name_that_stands_for_nothing_is_no_change_of_what_it_stood_for() -> None:
-    every = ("as written", "dev", "prod")
-    assert changed("train:1", "train:2") == [("GIT003", every)]
-    assert changed("  hardware: h100x8", "  hardware: h100x9") == [("PROF016", ("as written", "prod"))]
-    assert changed("launcher: torchrun", "launcher: deepspeed") == [("PROF024", every)]
-
-
-def test_a_change_is_told_where_the_other_variants_do_not_get_to_the_cluster() -> None:
-    other = "train:2\n  run: [train.py]\n  replicas: 2\n  launcher: torchrun\n  hardware: h100x9"
-    old = "train:1\n  run: [train.py]\n  replicas: 2\n  launcher: torchrun\n  hardware: h100x8"
-    assert changed(old, other) == [("GIT003", ("dev",)), ("PROF016", ("as written", "prod"))]

@@ -16,15 +16,13 @@ from podplan.typing import Any
 
 OF_FORM = ("SCHEMA", "PROF")
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
-NOT_RENDERED = ("PROF016", "PROF024")  # a value that stands for nothing, so that what it stood for is gone
-OF_A_CHANGE = ("GIT002", "GIT003")
 
 
 def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
     """The findings of one item, in the order of their places; ``variants`` is how many the item has."""
     folded: dict[tuple[object, ...], list[tuple[Finding, str | None]]] = {}
     documents: dict[tuple[object, ...], Any] = {}
-    for sighting in _of_what_is_rendered(sightings):
+    for sighting in sightings:
         found, data = _finding(sighting)
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
@@ -46,17 +44,6 @@ def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
         and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
     )
     return sorted(told, key=_order)
-
-
-def _of_what_is_rendered(sightings: Iterable[Sighting]) -> list[Sighting]:
-    """Sightings without changes to jobs that are not there to be applied: that is the consequence."""
-    every = list(sightings)
-    not_rendered = {one.variant for one in every if one.seen.problem.rule in NOT_RENDERED}
-    if not not_rendered:
-        return every
-    return [
-        one for one in every if not (one.variant in not_rendered and one.seen.problem.rule in OF_A_CHANGE)
-    ]
 
 
 def _of_schema(found: Finding) -> bool:
