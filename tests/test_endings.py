@@ -13,8 +13,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import click
 import pytest
 
+from podplan.cli import commands
 from podplan.cli import heeding as outside
 from podplan.cli.heeding import heeded, held
 from podplan.limits import OutOfTime
@@ -273,9 +275,14 @@ def test_signals_wait_until_a_file_is_written(number: int) -> None:
 
 
 def limited(arguments: Sequence[str], cwd: Path, prepare: Callable[[], None]) -> Run:
-    """podplan in a process that is ``prepare``\\ d."""
+    """podplan in a process that is ``prepare``\\ d; it keeps no compiled modules, which would be cut off."""
     done = subprocess.run(
-        [*PODPLAN, *arguments], cwd=cwd, capture_output=True, preexec_fn=prepare, timeout=60, check=False
+        [sys.executable, "-B", *PODPLAN[1:], *arguments],
+        cwd=cwd,
+        capture_output=True,
+        preexec_fn=prepare,
+        timeout=60,
+        check=False,
     )
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -309,6 +316,17 @@ def test_a_disk_that_is_full(tree: Path, name: str) -> None:
     assert (run.code, contents(tree)) == (2, before), run.err
     assert run.err.count("\n") == 1
     assert "file too large" in run.err
+
+
+def test_a_compiled_module_that_is_cut_off_is_no_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python leaves one behind where there is no room on the disk; click takes all such ends for ^D."""
+
+    def cut_off(**_: object) -> None:
+        raise click.Abort from EOFError("marshal data too short")
+
+    monkeypatch.setattr(commands.podplan, "main", cut_off)
+    with pytest.raises(EOFError, match="marshal"):
+        commands.called()
 
 
 @pytest.mark.parametrize("name", WRITING)

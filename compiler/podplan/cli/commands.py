@@ -24,7 +24,9 @@ def called() -> int:
     except click.ClickException as error:
         say(error.format_message(), _shown_by(error))
         return WRONG_REQUEST
-    except click.Abort:
+    except click.Abort as error:
+        if isinstance(error.__cause__, EOFError):  # of a compiled module that a full disk has cut off
+            raise error.__cause__ from None
         return KILLED + 2
     except SystemExit:
         if sys.stdout is not output:  # as click does where nobody reads on; it says 1, as for findings
