@@ -75,7 +75,7 @@ wheel-test:       ## the same tests against the installed wheel, with compiler/ 
 	$(WHEEL)/venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(WHEEL)/venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEEL) .
 	$(WHEEL)/venv/bin/python -m pip install --quiet $(WHEEL)/podplan-*.whl --group dev
-	cp -r README.md Makefile benchmarks tests fixtures tools docs policies schemas deploy $(WHEEL)/
+	cp -r README.md SECURITY.md Makefile benchmarks tests fixtures tools docs policies schemas deploy $(WHEEL)/
 	cd $(WHEEL) && venv/bin/python -m pytest -q -n 2 --dist loadfile -c /dev/null --rootdir . tests \
 	  $(CHECKOUT_TESTS:%=--ignore=tests/%)
 
