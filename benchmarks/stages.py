@@ -17,7 +17,7 @@ from typing import Any
 
 # stage -> the functions it begins in, by the module that calls them
 BORDERS = {
-    "read": ["podplan.reading.read"],
+    "read": ["podplan.reading.opening.read", "podplan.reading.read"],
     "extend": ["podplan.profile.resolve.resolve"],
     "compile": ["podplan.kinds.compiling.compile_profile"],
     "lower": ["podplan.kinds.lower_cr"],
