@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from podplan.groups import Group
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.provenance import Doc, Path
-from podplan.typing import Any, NamedTuple, TypeVar
+from podplan.typing import Any, NamedTuple, TypeVar, cast
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -38,19 +38,19 @@ class Job(NamedTuple):
 
 
 def for_one(function: Callable[[U], T]) -> Callable[[U], T]:
-    """``function`` of a job, worked out once for all that ask for it of the same one after the other.
+    """``function`` of a job, or the like, worked out once for all that ask for it of the same one in a row.
 
     The last one that was asked for is kept, and compared as an object.
     """
     latest: Any = function  # what nobody asks for
-    result: Any = None
+    result = cast("T", None)
 
     def remembered(one: U) -> T:
         nonlocal latest, result
         if latest is not one:
             result = function(one)
             latest = one
-        return result  # type: ignore[no-any-return]
+        return result
 
     return remembered
 
