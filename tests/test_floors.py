@@ -17,7 +17,7 @@ PACKAGE = Path(podplan.__path__[0])
 FLOORS = [
     {"typing"},
     {"patterns"},
-    {"alignment", "limits", "nearest", "requests"},
+    {"alignment", "limits", "nearest", "requests", "shortening"},
     {"source"},
     {"provenance"},
     {"facts", "findings"},

@@ -19,11 +19,12 @@ from podplan.patterns import pattern
 from podplan.pipeline import Settings
 from podplan.reading.files import demand_inside
 from podplan.requests import RequestError
+from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple, TypeVar
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _UUID = pattern("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-LONGEST_SHOWN = 200  # characters of a flag that is refused
+_LONGEST_SHOWN = 200  # characters of a flag that is refused
 FAIL_ON = ("error", "warning", "info", "never")
 
 
@@ -204,16 +205,12 @@ def _sets(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise RequestError(f'--set wants KEY=VALUE, not "{_beginning(pair)}"')
+            raise RequestError(f'--set wants KEY=VALUE, not "{shortened(pair, _LONGEST_SHOWN)}"')
         if key.count(".") > MAX_DEPTH:
-            raise RequestError(f"--set takes a path of at most {MAX_DEPTH} fields, not {_beginning(key)}")
+            told = shortened(key, _LONGEST_SHOWN)
+            raise RequestError(f"--set takes a path of at most {MAX_DEPTH} fields, not {told}")
         parsed[key] = value
     return parsed
-
-
-def _beginning(text: str) -> str:
-    """What a message repeats of a text that may have megabytes."""
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
 def _severity(name: str) -> Severity | None:

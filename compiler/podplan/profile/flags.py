@@ -14,11 +14,12 @@ from podplan.patterns import pattern
 from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
 from podplan.provenance import Cursor, Doc, Flag, at, root, split
+from podplan.shortening import shortened
 from podplan.source.scalars import Scalar, resolve
 from podplan.typing import Any, NoReturn
 
 _STEPS = pattern(r"(?:[^.\\]|\\.)+")
-LONGEST_SHOWN = 200  # characters of a key, and of a value, in a message
+_LONGEST_SHOWN = 200  # characters of a key, and of a value, in a message
 _NOT_SETTABLE = frozenset({"extends", "environments", "matrix", "values"})
 
 
@@ -58,7 +59,7 @@ def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, d
 
 
 def _shown(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+    return shortened(text, _LONGEST_SHOWN)
 
 
 def _put(tree: dict[str, Any], steps: list[str], leaf: Any) -> None:

@@ -10,6 +10,7 @@ from podplan.nearest import meant_or_known
 from podplan.profile.merge import OPENING, Problems
 from podplan.provenance import Cursor, Doc, root
 from podplan.schema.walk import TYPES, verdict
+from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple, NoReturn
 
 # What a fragment may say. References are left out: a param is described where it stands.
@@ -190,7 +191,7 @@ def _in_words(name: str, error: Any, fragment: dict[str, Any]) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"
+    return shortened(text, _LONGEST_SHOWN)
 
 
 def _holds_expression(value: Any) -> bool:

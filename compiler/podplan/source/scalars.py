@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 
 from podplan.patterns import pattern
+from podplan.shortening import shortened
 
 Scalar = str | int | float | bool | None
 
@@ -31,7 +32,8 @@ _INTEGER = pattern(r"([-+]?)(?:0[bB]([01]+)|0[oO]([0-7]+)|0[xX]([0-9a-fA-F]+)|0(
 _BASES = (2, 8, 16, 8, 10)
 _SIGN_AFTER_PREFIX = pattern(r"0b([-+][01]{1,64})")  # an oddity of go-yaml: 0b+1 is 1
 _FLOAT = pattern(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
-_LONGEST_SHOWN = 40
+_LONGEST_SHOWN = 40  # of a scalar, in a hint
+_LONGEST_TAG = 41  # in a message
 _MOST_DECIMALS = 19  # that surely fit into 64 bits are fewer than these
 _MOST_DIGITS = 64  # of a 64-bit integer, in base 2
 
@@ -84,7 +86,7 @@ def tagged(tag: str, text: str) -> Scalar:
 def shown(tag: str) -> str:
     """``tag`` as people write it, cut where it is too long for a message."""
     tag = "!!" + tag.removeprefix(TAG_PREFIX) if tag.startswith(TAG_PREFIX) else tag
-    return tag if len(tag) <= _LONGEST_SHOWN else tag[:_LONGEST_SHOWN] + "…"
+    return shortened(tag, _LONGEST_TAG)
 
 
 _FILE_MODE = pattern(r"0[0-7]{3}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple
 
-_LONGEST_SHOWN = 60
+_LONGEST_SHOWN = 61
 
 
 class Trouble(NamedTuple):
@@ -47,5 +48,4 @@ class Troubles:
 
 def short(key: str) -> str:
     """``key`` so that it fits into a message of one line, and into one that has a place for ``{line}``."""
-    shown = key if len(key) <= _LONGEST_SHOWN else key[:_LONGEST_SHOWN] + "…"
-    return shown.replace("{line}", "{ line }").replace("\n", "\\n")
+    return shortened(key, _LONGEST_SHOWN).replace("{line}", "{ line }").replace("\n", "\\n")

@@ -26,6 +26,7 @@ from podplan.lint.checks._secrets import names_a_secret
 from podplan.lint.checks._training import Written, role_called, training
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
+from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple
 
 _LONGEST_SHOWN = 60
@@ -166,4 +167,4 @@ def _what(word: str, got: Arrival) -> str:
 
 
 def _shown(word: str) -> str:
-    return word if len(word) <= _LONGEST_SHOWN else f"{word[: _LONGEST_SHOWN - 1]}…"
+    return shortened(word, _LONGEST_SHOWN)
