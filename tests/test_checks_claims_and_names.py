@@ -100,7 +100,21 @@ def test_jobs_without_a_name_of_their_own_are_never_the_same() -> None:
 
 
 def test_the_third_copy_names_the_first() -> None:
-    assert len(messages("NAME002", job("same"), job("same"), job("same"))) == 2
+    first = "PyTorchTrainingJob/same is already in example.yaml:4, for the same namespace"
+    assert messages("NAME002", job("same"), job("same"), job("same")) == [first, first]
+
+
+def test_a_copy_in_another_file_is_told_with_the_file_and_the_line() -> None:
+    policies = tuple(selected(ours(), Selection(select=("NAME002",))))
+    files = {"a.yaml": "# two lines\n# before it\n", "jobs/b.yaml": "", "jobs/c.yaml": ""}
+    texts = {file: before + emit([job("same")]) for file, before in files.items()}
+    sources = [read(text.encode(), file) for file, text in texts.items()]
+    found = check_sources(sources, Settings(policies=policies), Reader()).findings
+    first = "PyTorchTrainingJob/same is already in a.yaml:6, for the same namespace"
+    assert [(one.location.file, one.message) for one in found if one.rule == "NAME002"] == [
+        ("jobs/b.yaml", first),
+        ("jobs/c.yaml", first),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._jobs import Instance, Named, named, written
 from podplan.lint.checks._together import NAME, Again, Sharers, named_place
+from podplan.lint.locate import locate
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Indexed
 from podplan.typing import Any, NamedTuple
@@ -70,14 +71,17 @@ def name_left(job: Job) -> Named | None:
 
 
 def duplicate_job(left: Mapping[int, Named], again: Again) -> Iterator[tuple[int, Hit]]:
-    """A job that is written twice: the same kind, namespace and name. Values: ``job``, ``namespace``."""
+    """A job that is written twice: the same kind, namespace and name.
+
+    Values: ``job``, ``first`` (the file and line of the other one), ``namespace``.
+    """
     same: dict[tuple[str, str], Sharers] = {}
     for number, job in left.items():
         same.setdefault((job.namespace, job.called), Sharers()).add(number, job)
     for number, job in left.items():
         others, _ = same[job.namespace, job.called].before(job)
         if others:
-            values = {"job": job.called, "namespace": _in(job.namespace)}
+            values = {"job": job.called, "first": _line(again(others[0])), "namespace": _in(job.namespace)}
             yield number, _hit(number, values, others, again)
 
 
@@ -133,6 +137,13 @@ def shared_child_name(left: Mapping[int, Children], again: Again) -> Iterator[tu
 
 def _in(namespace: str) -> str:
     return f'the namespace "{namespace}"' if namespace else "the same namespace"
+
+
+def _line(job: Job) -> str:
+    """Where the name of a job is written: "jobs/train.yaml:5"."""
+    doc, path, _ = named_place(job)
+    where = locate(doc, path).location
+    return f"{where.file}:{where.line}"
 
 
 def _hit(number: int, values: Mapping[str, Any], others: list[int], again: Again) -> Hit:
