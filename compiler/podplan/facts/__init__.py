@@ -3,6 +3,9 @@
 Sources are sections of the evidence that podplan was built on (t9k-semantics, lowering-anchors) with
 the public document behind them. A fact with a value can be given another one in the configuration,
 under ``[lowering]``, by its id.
+
+What a check lowers with is imported here. What becomes of a job that runs is in ``endings`` and
+``reported``, what becomes of a change in ``changes``, and what only GitOps has to know in ``gitops``.
 """
 
 from __future__ import annotations
@@ -14,4 +17,3 @@ from podplan.facts.jobs import *  # noqa: F403
 from podplan.facts.profile import *  # noqa: F403
 from podplan.facts.pytorch import *  # noqa: F403
 from podplan.facts.ssh import *  # noqa: F403
-from podplan.facts.status import *  # noqa: F403

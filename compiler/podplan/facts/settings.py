@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from podplan import facts
+from podplan.facts import endings, reported
 from podplan.patterns import pattern
 from podplan.provenance import Fact
 from podplan.typing import Any
@@ -27,19 +28,20 @@ WORD = pattern(r"\{([a-z]+(?:-[a-z]+)*)\}")
 @cache
 def settings() -> dict[str, Fact]:
     """The settings of lowering by their id, in order of the id."""
-    found = [fact for fact in _all() if fact.value is not None and not fact.id.startswith("profile.")]
+    found = [fact for fact in known() if fact.value is not None and not fact.id.startswith("profile.")]
     return {fact.id: fact for fact in sorted(found, key=lambda fact: fact.id)}
 
 
 @cache
 def of_status() -> frozenset[str]:
     """The ids of the facts about what controllers report, which change nothing that is lowered."""
-    return frozenset(fact.id for fact in vars(facts.status).values() if isinstance(fact, Fact))
+    values = (*vars(endings).values(), *vars(reported).values())
+    return frozenset(fact.id for fact in values if isinstance(fact, Fact))
 
 
 def without_setting() -> list[Fact]:
     """The facts of lowering that are not documented and that no setting changes, in order of their id."""
-    found = [fact for fact in _all() if fact.value is None and fact.basis != "documented"]
+    found = [fact for fact in known() if fact.value is None and fact.basis != "documented"]
     return sorted(found, key=lambda fact: fact.id)
 
 
@@ -72,8 +74,9 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(below)
 
 
-def _all() -> Iterator[Fact]:
-    for value in vars(facts).values():
+def known() -> Iterator[Fact]:
+    """The facts about what is lowered and about what becomes of it, also those that stand in tables."""
+    for value in (*vars(facts).values(), *vars(endings).values(), *vars(reported).values()):
         if isinstance(value, Fact):
             yield value
         elif isinstance(value, dict) and all(isinstance(below, Fact) for below in value.values()):

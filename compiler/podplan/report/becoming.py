@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from podplan import bundled, facts
+from podplan import bundled
+from podplan.facts.settings import known as known_facts
 from podplan.provenance import Fact
 from podplan.typing import Any, NamedTuple
 
@@ -94,7 +95,7 @@ def _facts(ids: Iterable[str]) -> tuple[Fact, ...]:
 
 @cache
 def _all() -> dict[str, Fact]:
-    return {fact.id: fact for fact in vars(facts).values() if isinstance(fact, Fact)}
+    return {fact.id: fact for fact in known_facts()}
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from podplan import facts
+from podplan.facts import endings, reported
 from podplan.status import headline
 from podplan.status.cleanup import cleaned
 from podplan.status.conditions import conditions
@@ -64,11 +64,11 @@ def _end(job: Observed, result: Outcome, told: tuple[Decision, ...], why: str) -
 def _pause(job: Observed) -> Result:
     there = tuple(one for one in job.replicas if one.phase != "Deleted")
     what = f"{named(there)} {plural(there, 'is', 'are')} deleted" if there else "no Pods are made"
-    decision = Decision("pause", f"{what}: the job is paused", facts.PAUSE, there, PAUSE_AT)
+    decision = Decision("pause", f"{what}: the job is paused", reported.PAUSE, there, PAUSE_AT)
     return Result(
         job,
         "Paused",
-        facts.PAUSE,
+        reported.PAUSE,
         "it is in pause mode, and has no Pods",
         tuple(After(one, one.phase) if one.phase == "Deleted" else _deleted(one) for one in job.replicas),
         tuple(conditions(job, "Paused", undecided(decision))),
@@ -93,7 +93,7 @@ def _create(gone: list[Replica]) -> list[Decision]:
     text = (
         f"{named(gone)} {plural(gone, 'is', 'are')} gone, and created anew; that is not counted as a restart"
     )
-    return [Decision("create", text, facts.REPLICA_GONE, tuple(gone))]
+    return [Decision("create", text, endings.REPLICA_GONE, tuple(gone))]
 
 
 def _restarts(job: Observed, again: Collection[str]) -> dict[str, int]:

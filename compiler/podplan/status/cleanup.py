@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podplan import facts
+from podplan.facts import endings
 from podplan.findings import Path
 from podplan.provenance import Fact
 from podplan.status.job import Decision, Observed, at
@@ -12,9 +12,9 @@ from podplan.status.replicas import Replica, named, plural
 from podplan.typing import NamedTuple
 
 POLICIES = {
-    "None": facts.CLEAN_UP_NONE,
-    "Unfinished": facts.CLEAN_UP_UNFINISHED,
-    "All": facts.CLEAN_UP_ALL,
+    "None": endings.CLEAN_UP_NONE,
+    "Unfinished": endings.CLEAN_UP_UNFINISHED,
+    "All": endings.CLEAN_UP_ALL,
 }
 UNFINISHED = ("Creating", "Pending", "Running", "Unknown")
 
@@ -28,7 +28,7 @@ class Cleaned(NamedTuple):
 
 def cleaned(job: Observed, has_ended: bool) -> Cleaned:
     """What is deleted of a job that has ended; of one that has not, nothing, and the sentence says why."""
-    if job.kind.clean_up is facts.CLEAN_UP_WORKERS:
+    if job.kind.clean_up is endings.CLEAN_UP_WORKERS:
         return _workers(job, has_ended)
     written = at(job.cr, job.kind.clean_up_at)
     known = isinstance(written, str) and written in POLICIES

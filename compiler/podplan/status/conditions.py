@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan import facts
+from podplan.facts import reported
 from podplan.provenance import Fact
 from podplan.status.job import Observed
 from podplan.status.outcome import Outcome, said
@@ -31,7 +31,7 @@ def conditions(job: Observed, phase: str, outcome: Outcome) -> list[Condition]:
         life = _paused(job)
     else:
         life = _living(job, phase)
-    initialized = _says(job, "Initialized", True, NOTHING, facts.SAYS_INITIALIZED)
+    initialized = _says(job, "Initialized", True, NOTHING, reported.SAYS_INITIALIZED)
     return [initialized, *life, _replica_failure(job, outcome)]
 
 
@@ -50,26 +50,26 @@ def _ended(outcome: Outcome) -> list[Condition]:
 
 def _paused(job: Observed) -> list[Condition]:
     return [
-        _says(job, "Running", False, "Paused", facts.SAYS_PAUSED),
-        _says(job, "Paused", True, "Paused", facts.SAYS_PAUSED),
+        _says(job, "Running", False, "Paused", reported.SAYS_PAUSED),
+        _says(job, "Paused", True, "Paused", reported.SAYS_PAUSED),
         *_not_ended(job),
     ]
 
 
 def _living(job: Observed, phase: str) -> list[Condition]:
     if phase != "Running":
-        running = _says(job, "Running", False, NOTHING, facts.SAYS_NOT_STARTED)
+        running = _says(job, "Running", False, NOTHING, reported.SAYS_NOT_STARTED)
     elif _failed(job) is None:
-        running = _says(job, "Running", True, NOTHING, facts.SAYS_NORMAL)
+        running = _says(job, "Running", True, NOTHING, reported.SAYS_NORMAL)
     else:
-        running = _says(job, "Running", True, NOTHING, facts.SAYS_NOT_ENDED)
+        running = _says(job, "Running", True, NOTHING, reported.SAYS_NOT_ENDED)
     return [running, *_not_ended(job)]
 
 
 def _not_ended(job: Observed) -> list[Condition]:
     return [
-        _says(job, "Failed", False, NOT_ENDED, facts.SAYS_NOT_ENDED),
-        _says(job, "Completed", False, NOT_ENDED, facts.SAYS_STILL_RUNNING),
+        _says(job, "Failed", False, NOT_ENDED, reported.SAYS_NOT_ENDED),
+        _says(job, "Completed", False, NOT_ENDED, reported.SAYS_STILL_RUNNING),
     ]
 
 
@@ -80,8 +80,8 @@ def _replica_failure(job: Observed, outcome: Outcome) -> Condition:
     if outcome.phase == "Succeeded" and job.kind.says_finished is not None:
         return _says(job, "ReplicaFailure", False, "Finished", job.kind.says_finished)
     if failed is None:
-        return _says(job, "ReplicaFailure", False, NOTHING, facts.SAYS_NORMAL)
-    fact = job.options.fact(facts.SAYS_REPLICA_FAILED)
+        return _says(job, "ReplicaFailure", False, NOTHING, reported.SAYS_NORMAL)
+    fact = job.options.fact(reported.SAYS_REPLICA_FAILED)
     return Condition("ReplicaFailure", True, "ErrorInPod", said(fact, job, failed), fact)
 
 

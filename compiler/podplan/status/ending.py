@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan import facts
+from podplan.facts import endings, reported
 from podplan.findings import Path
 from podplan.status.job import Decision, Observed, at, leader
 from podplan.status.outcome import Outcome, fails, succeeds, undecided
@@ -25,8 +25,8 @@ def _too_long(job: Observed) -> bool:
 
 def _by_deadline(job: Observed) -> Outcome:
     why = f"it ran for {job.elapsed} s, and activeDeadlineSeconds is {at(job.cr, DEADLINE_AT)}"
-    decision = Decision("failure", f"the job fails: {why}", facts.DEADLINE, (), DEADLINE_AT)
-    return fails(job, why, decision, facts.SAYS_DEADLINE)
+    decision = Decision("failure", f"the job fails: {why}", endings.DEADLINE, (), DEADLINE_AT)
+    return fails(job, why, decision, reported.SAYS_DEADLINE)
 
 
 def _by_leader(job: Observed, final: Final) -> Outcome:

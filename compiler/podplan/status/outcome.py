@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan import facts
+from podplan.facts import reported
 from podplan.provenance import Fact
 from podplan.status.job import Decision, Observed
 from podplan.status.replicas import Replica
@@ -18,7 +18,7 @@ class Outcome(NamedTuple):
     phase: str
     why: str
     decision: Decision
-    says: Fact = facts.SAYS_STILL_RUNNING
+    says: Fact = reported.SAYS_STILL_RUNNING
     message: str = ""
     adds: bool = True
 
@@ -30,7 +30,7 @@ def undecided(decision: Decision) -> Outcome:
 
 def succeeds(job: Observed, why: str, decision: Decision) -> Outcome:
     """A job that has succeeded, because of ``why``."""
-    fact = job.options.fact(facts.SAYS_SUCCEEDED)
+    fact = job.options.fact(reported.SAYS_SUCCEEDED)
     return Outcome("Succeeded", why, decision, fact, said(fact, job))
 
 

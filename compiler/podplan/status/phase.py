@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan import facts
+from podplan.facts import reported
 from podplan.kubernetes.shape import mapping
 from podplan.provenance import Fact
 from podplan.status.job import Observed, at, leader
@@ -20,12 +20,12 @@ def phase_of(job: Observed, restarted: bool) -> tuple[str, Fact]:
     """The phase, and what it rests on; ``restarted`` says whether a replica ever was."""
     lead = leader(job)
     if lead is not None and lead.phase == "Unknown":
-        return "Unknown", facts.PHASE_UNKNOWN
+        return "Unknown", reported.PHASE_UNKNOWN
     if restarted or _started(job):
-        return "Running", facts.PHASE_RUNNING
+        return "Running", reported.PHASE_RUNNING
     if at(job.cr, PAUSE_AT) is True:
-        return "Resuming", facts.PHASE_RESUMING
-    return "Pending", facts.PHASE_PENDING
+        return "Resuming", reported.PHASE_RESUMING
+    return "Pending", reported.PHASE_PENDING
 
 
 def _started(job: Observed) -> bool:

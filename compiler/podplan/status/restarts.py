@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from podplan import facts
+from podplan.facts import endings
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, number
 from podplan.provenance import Fact
@@ -14,10 +14,10 @@ from podplan.status.replicas import Replica, how_it_ended, named, plural
 from podplan.typing import NamedTuple
 
 POLICIES = {
-    "Never": facts.RESTART_NEVER_AGAIN,
-    "OnFailure": facts.RESTART_ON_FAILURE,
-    "Always": facts.RESTART_ALWAYS,
-    "ExitCode": facts.RESTART_EXIT_CODE,
+    "Never": endings.RESTART_NEVER_AGAIN,
+    "OnFailure": endings.RESTART_ON_FAILURE,
+    "Always": endings.RESTART_ALWAYS,
+    "ExitCode": endings.RESTART_EXIT_CODE,
 }
 
 
@@ -139,11 +139,11 @@ def decisions(found: list[Ended]) -> Iterator[Decision]:
 def _reason(one: Ended) -> tuple[Fact, Path]:
     """The fact that decides about a replica, and the field that it rests on."""
     if one.policy is None:
-        return facts.RESTART_COLOSSALAI, ()
+        return endings.RESTART_COLOSSALAI, ()
     if one.why == "job":
-        return facts.RESTART_WHEN_ENDED, ()
+        return endings.RESTART_WHEN_ENDED, ()
     if one.why == "order":
-        return facts.RESTART_ORDER, one.policy.budget.path
+        return endings.RESTART_ORDER, one.policy.budget.path
     if one.why == "limit":
         return one.policy.budget.fact, one.policy.budget.path
     return one.policy.fact, one.policy.path

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from podplan import facts
+from podplan.facts import endings, reported
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping
 from podplan.provenance import Fact
@@ -27,9 +27,9 @@ def by_rules(job: Observed, final: Final) -> Outcome:
     successes, failures = _rules(job, "successRules"), _rules(job, "failureRules")
     for path, rule in successes:
         if _fulfilled(rule, by_place, final, completed=True):
-            return _succeeded(job, _listed(rule, by_place), facts.SUCCESS_RULES, path)
+            return _succeeded(job, _listed(rule, by_place), endings.SUCCESS_RULES, path)
     if not successes and job.replicas and all(final.get(one.name) for one in job.replicas):
-        return _succeeded(job, list(job.replicas), facts.SUCCESS_WITHOUT_RULES, ())
+        return _succeeded(job, list(job.replicas), endings.SUCCESS_WITHOUT_RULES, ())
     for path, rule in failures:
         if _fulfilled(rule, by_place, final, completed=False):
             return _failed(job, rule, _listed(rule, by_place), path)
@@ -85,35 +85,35 @@ def _succeeded(job: Observed, listed: list[Replica], fact: Fact, path: Path) -> 
 def _failed(job: Observed, rule: dict[str, Any], listed: list[Replica], path: Path) -> Outcome:
     why = f"{named(listed)} {how_it_ended(listed[0]) if len(listed) == 1 else 'have failed'}"
     text = f"the job fails by one of its failureRules: {why}"
-    decision = Decision("failure", text, facts.FAILURE_RULES, tuple(listed), path)
+    decision = Decision("failure", text, endings.FAILURE_RULES, tuple(listed), path)
     written = json.dumps(_ranks(rule), separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return fails(job, why, decision, facts.SAYS_FAILED_RULE, rule=written)
+    return fails(job, why, decision, reported.SAYS_FAILED_RULE, rule=written)
 
 
 def _out_of_reach(job: Observed, names: set[str], has_rules: bool) -> Outcome:
     """A job that fails because of Pods that keep every success rule from being fulfilled."""
     blocking = tuple(one for one in job.replicas if one.name in names)
     means = "none of the successRules can be fulfilled any more"
-    fact = facts.RULES_OUT_OF_REACH
+    fact = endings.RULES_OUT_OF_REACH
     if not has_rules:
-        means, fact = "not all replicas can complete", facts.FAILURE_WITHOUT_RULES
+        means, fact = "not all replicas can complete", endings.FAILURE_WITHOUT_RULES
     why = f"{named(blocking)} {plural(blocking, 'has', 'have')} failed for good, and {means}"
     decision = Decision("failure", f"the job fails: {why}", fact, blocking)
-    return fails(job, why, decision, facts.SAYS_OUT_OF_REACH)._replace(adds=False)
+    return fails(job, why, decision, reported.SAYS_OUT_OF_REACH)._replace(adds=False)
 
 
 def _not_yet(successes: Sequence[Rule], failures: bool, by_place: Places) -> Decision:
     """Why no rule decides."""
     if not successes:
         text = "not decided yet: the job has no successRules, and waits for all replicas"
-        return Decision("success", text, facts.SUCCESS_WITHOUT_RULES)
+        return Decision("success", text, endings.SUCCESS_WITHOUT_RULES)
     lacking = [[place for place in _wanted(rule) if place not in by_place] for _, rule in successes]
     if all(lacking):
         which = "-".join(map(str, lacking[0][0]))
         text = f"the job never succeeds: each of its successRules lists a replica that it lacks ({which})"
-        return Decision("success", text, facts.SUCCESS_RULES, (), successes[0][0])
+        return Decision("success", text, endings.SUCCESS_RULES, (), successes[0][0])
     waits = _listed(successes[0][1], by_place)
     first = f" (the first lists {named(waits)})" if waits else ""
     nor = ", and none of the failureRules" if failures else ""
     text = f"not decided yet: none of the successRules is fulfilled{first}{nor}"
-    return Decision("success", text, facts.SUCCESS_RULES, (), successes[0][0])
+    return Decision("success", text, endings.SUCCESS_RULES, (), successes[0][0])
