@@ -170,15 +170,21 @@ DEEP = "container." + ".".join(["a"] * 1_000) + "=1"
 @pytest.mark.parametrize(
     ("sets", "code", "said"),
     [
-        ([DEEP], 2, "--set takes a path of at most 100 fields, not container.a.a"),
+        ([DEEP], 2, "…=1: a path has at most 100 fields"),
+        (["labels." + DEEP], 2, "…=1: a path has at most 100 fields"),
+        (["a." * 10**6 + "=1"], 2, "…=1: a path has at most 100 fields"),
         (["k" * 10**6], 2, '--set wants KEY=VALUE, not "kkk'),
         (["k" * 10**6 + "=1"], 2, 'there is no field "kkk'),
         (["env.B=" + "v" * 10**6], 0, ""),
         (["container." + ".".join(["a"] * 99) + "=1"], 1, "unknown field"),
+        (["container." + ".".join(["a"] * 100) + "=1"], 2, "a path has at most 100 fields"),
         ([f"unknown{number}=1" for number in range(10_000)], 2, 'there is no field "unknown0"'),
         ([f"labels.a{number}=1" for number in range(10_000)], 0, ""),
     ],
-    ids=["deep", "no value", "key", "value", "deep enough", "many unknown", "many"],
+    ids=[
+        *("deep", "deep label", "deepest", "no value", "key", "value"),
+        *("as deep as may be", "one too many", "many unknown", "many"),
+    ],
 )
 def test_flags_of_any_length_and_number(sets: list[str], code: int, said: str, tmp_path: Path) -> None:
     """What is deep ended in a RecursionError, and a flag without a value was repeated whole."""
@@ -191,15 +197,16 @@ def test_flags_of_any_length_and_number(sets: list[str], code: int, said: str, t
     assert len(run.err) < 2_000
 
 
-def test_a_rendered_file_that_names_what_is_too_deep_is_one_that_somebody_wrote(tmp_path: Path) -> None:
+def test_a_rendered_file_that_names_what_is_too_deep_is_one_that_nothing_renders(tmp_path: Path) -> None:
     """Of a header, which a pull request brings, it was the same RecursionError, and the end of the run."""
     folder = laid_out(
         tmp_path, profile("") | {"deep.yaml": f"# podplan: rendered from job.yaml --set {DEEP}\n{JOB}"}
     )
     with chdir(folder):
         run = here("check", "deep.yaml", "job.yaml")
-    assert run.code == 0, run.err
-    assert "in 2 files (2 objects, " in run.out
+    assert run.code == 1, run.err
+    assert "job.yaml, which this was rendered from, no longer renders it: --set container.a.a" in run.out
+    assert "…=1: a path has at most 100 fields" in run.out
 
 
 def test_a_run_that_takes_too_long_is_given_up() -> None:

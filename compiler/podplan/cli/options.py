@@ -12,7 +12,6 @@ from podplan.config import Config, config_for, config_from
 from podplan.facts.gitops import TOOLS
 from podplan.findings import Severity
 from podplan.groups import Options
-from podplan.limits import MAX_DEPTH
 from podplan.lint.policy import Policy
 from podplan.lint.terms import default_ruling
 from podplan.patterns import pattern
@@ -206,9 +205,6 @@ def _sets(pairs: Iterable[str]) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise RequestError(f'--set wants KEY=VALUE, not "{shortened(pair, _LONGEST_SHOWN)}"')
-        if key.count(".") > MAX_DEPTH:
-            told = shortened(key, _LONGEST_SHOWN)
-            raise RequestError(f"--set takes a path of at most {MAX_DEPTH} fields, not {told}")
         parsed[key] = value
     return parsed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
+from itertools import islice
 
 from podplan.bundled import read
 from podplan.findings import Problem
@@ -40,8 +41,10 @@ def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, d
     params: dict[str, Any] = {}
     for key, text in sets.items():
         flag = Flag(f"--set {_shown(key)}={_shown(text)}")
-        steps = [step.replace("\\", "") for step in _STEPS.findall(key)]
+        steps = [step[0].replace("\\", "") for step in islice(_STEPS.finditer(key), MAX_DEPTH + 1)]
         try:
+            if len(steps) > MAX_DEPTH:
+                raise _Refused(f"a path has at most {MAX_DEPTH} fields")
             if len(steps) == 2 and steps[0] == "params":
                 params[steps[1]] = at(flag, _param(doc, steps[1], text))
             elif steps and steps[0] in METADATA:

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 from podplan.facts.gitops import TOOLS
 from podplan.findings import Problem, Severity, value_at
-from podplan.limits import MAX_DEPTH
 from podplan.patterns import pattern
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
@@ -71,9 +70,7 @@ def header_of(item: Item) -> Header | None:
     file, *flags = (word.text for word in read.words)
     environment = next((value for flag, value in pairwise(flags) if flag == "-e"), "")
     gitops = next((value for flag, value in pairwise(flags) if flag == "--gitops" and value in TOOLS), "none")
-    pairs = [value.partition("=") for flag, value in pairwise(flags) if flag == "--set"]
-    if any(key.count(".") > MAX_DEPTH for key, _, _ in pairs):  # as no --set does
-        return None
+    pairs = (value.partition("=") for flag, value in pairwise(flags) if flag == "--set")
     return Header(file, environment, gitops, {key: value for key, _, value in pairs})
 
 
