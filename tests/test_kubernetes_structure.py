@@ -18,7 +18,7 @@ import yaml
 
 from podplan import bundled, kubernetes
 from podplan.findings import Change, Problem
-from podplan.kubernetes import names, schemas, structure
+from podplan.kubernetes import names, nulls, schemas, structure
 from tests.test_linear import work
 
 ROOT = File(__file__).parents[1]
@@ -97,7 +97,7 @@ def test_the_walk_finds_fault_exactly_where_the_validator_does(version: str, eve
     """Of all objects in the version that answered about them, and of each third one in the others."""
     for obj in objects()[::every]:
         kind = obj["kind"]
-        data = structure.without_nulls(schemas.definition(kind, version), obj, version)
+        data = nulls.without_nulls(schemas.definition(kind, version), obj, version)
         explained = list(structure.explain(schemas.definition(kind, version), data, version))
         assert schemas.is_valid(kind, data, version) == (not explained), explained
 

@@ -99,10 +99,10 @@ def _checked(name: str, value: object, version: str, rules: Any) -> list[Problem
     """Structure first, then ``rules`` on the data without nulls; each problem once."""
     found: list[Problem] = []
     if not _is_valid(name, value, version):
-        from podplan.kubernetes import structure
+        from podplan.kubernetes import nulls, structure
 
         schema = schemas.definition(name, version)
-        value = structure.without_nulls(schema, value, version)
+        value = nulls.without_nulls(schema, value, version)
         found += structure.explain(schema, value, version)
     if isinstance(value, dict):
         found += rules(value)
@@ -191,13 +191,13 @@ def _lacks_containers(problem: Problem) -> bool:
 
 
 def _unknown_kind(obj: dict[str, Any]) -> Problem:
-    from podplan.kubernetes import names, structure
+    from podplan.kubernetes import names, wording
 
     version, kind = obj.get("apiVersion"), obj.get("kind")
     if kind is None:
-        return structure.missing("kind", ())
+        return wording.missing("kind", ())
     if version is None:
-        return structure.missing("apiVersion", ())
+        return wording.missing("apiVersion", ())
     right = [known for known, name in kinds() if name == kind]
     if right:
         message = f"apiVersion of a {kind} is {right[0]}, not {names.shown(version)}"

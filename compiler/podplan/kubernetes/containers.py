@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from podplan.findings import Path, Problem
 from podplan.kubernetes import environment, names, probes, resources, security
 from podplan.kubernetes.shape import entries, mapping, number, text
-from podplan.kubernetes.structure import label
+from podplan.kubernetes.wording import label
 from podplan.nearest import did_you_mean
 from podplan.typing import Any
 

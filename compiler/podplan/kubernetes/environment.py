@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names, quantities
 from podplan.kubernetes.shape import entries, mapping, text
-from podplan.kubernetes.structure import not_allowed
+from podplan.kubernetes.wording import not_allowed
 from podplan.patterns import pattern
 from podplan.typing import Any
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from podplan.findings import Path, Problem
 from podplan.kubernetes import names
 from podplan.kubernetes.shape import entries, text
-from podplan.kubernetes.structure import missing
+from podplan.kubernetes.wording import missing
 from podplan.typing import Any
 
 MAX_ANNOTATION_BYTES = 256 * 1024

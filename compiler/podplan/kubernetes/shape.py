@@ -8,6 +8,17 @@ from __future__ import annotations
 
 from podplan.typing import Any
 
+# The classes of plain data by the names that JSON Schema has for them; of numbers, a boolean is none there.
+TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
 
 def mapping(parent: Any, key: str) -> dict[str, Any]:
     """The mapping under ``key``, or an empty one."""

@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 
 from podplan.findings import Problem
+from podplan.kubernetes.shape import TYPES
 from podplan.nearest import meant_or_known
 from podplan.profile.merge import OPENING, Problems
 from podplan.provenance import Cursor, Doc, root
-from podplan.schema.walk import TYPES, verdict
+from podplan.schema.walk import verdict
 from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple, NoReturn
 

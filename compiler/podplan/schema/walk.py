@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import cache
 
+from podplan.kubernetes.shape import TYPES
 from podplan.typing import Any
 
 Schema = Mapping[str, Any]
@@ -18,15 +19,6 @@ _LARGEST = 2**53  # beyond it, readers of JSON differ
 _LONGEST = 10_000  # beyond it, patterns are for an engine that is linear in time
 _END = re.compile(r"(?<!\\)\$")
 _OTHERS = (bool, list, type(None))
-TYPES: dict[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
 
 
 class _Undecided(Exception):

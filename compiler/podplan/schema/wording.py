@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from podplan.findings import Change, Path, Problem
 from podplan.kubernetes.names import shown
-from podplan.kubernetes.structure import (
+from podplan.kubernetes.wording import (
+    CALLED,
     called_type,
     label,
     meant_field,
@@ -32,15 +33,6 @@ if TYPE_CHECKING:
 MOST_TOLD = 100
 MOST_LISTED = 8
 
-_TYPES = {
-    "object": "a mapping",
-    "array": "a list",
-    "string": "a string",
-    "integer": "an integer",
-    "number": "a number",
-    "boolean": "true or false",
-    "null": "null",
-}
 _DROPPED = (
     "the API server drops fields that it does not know; kubectl refuses them, other clients stay silent"
 )
@@ -218,7 +210,7 @@ def _wrong_type(fault: Fault) -> Problem:
     value = fault.instance
     wanted = [name for name in _as_list(fault.value) if name != "null"] or ["null"]
     message = (
-        f"{label(fault.path)} must be {_either([_TYPES[name] for name in wanted])}, not {called_type(value)}"
+        f"{label(fault.path)} must be {_either([CALLED[name] for name in wanted])}, not {called_type(value)}"
     )
     words = fault.around.get("items", {}).get("type") == "string"
     change = None

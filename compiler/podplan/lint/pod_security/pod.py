@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from podplan.findings import Path
-from podplan.kubernetes.structure import entry_name
+from podplan.kubernetes.wording import entry_name
 from podplan.typing import Any, NamedTuple
 
 Violation = tuple[Path, str]
