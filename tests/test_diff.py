@@ -17,7 +17,7 @@ from podplan.diff import Diff
 from podplan.diff.model import ANOTHER, Count, Difference, JobChange
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.report import diff_json, diff_markdown, diff_text
-from podplan.schema import show
+from podplan.schema.published import show
 from tests.git import commit, git_in
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

@@ -7,7 +7,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from podplan import schema
+from podplan.schema import published
 from podplan.source import read
 from tests.command import podplan
 
@@ -21,7 +21,7 @@ def blocks(language: str) -> list[str]:
 def test_settings_can_be_read() -> None:
     server, schemas = (json.loads(block) for block in blocks("json"))
     assert [server["glspc.server.command"], *server["glspc.server.commandArguments"]] == ["podplan", "lsp"]
-    assert all(Path(file).stem in schema.names() for file in schemas["yaml.schemas"])
+    assert all(Path(file).stem in published.names() for file in schemas["yaml.schemas"])
     [helix] = (tomllib.loads(block) for block in blocks("toml"))
     assert helix["language-server"]["podplan"]["args"] == ["lsp"]
     [profile] = blocks("yaml")

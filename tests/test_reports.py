@@ -25,7 +25,7 @@ from podplan.report import frame
 from podplan.report.markdown import plain
 from podplan.report.style import Style
 from podplan.report.visible import visible
-from podplan.schema import show
+from podplan.schema.published import show
 from tests.findings import CLEAN, EVIL_FILE, FINDINGS, RESULT, where
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "reports"

@@ -15,7 +15,9 @@ import yaml
 from podplan import bundled
 from podplan.findings import Problem, pointer
 from podplan.rules import RULES
-from podplan.schema import check_against, check_cr, known_but_not_lowered, names, show
+from podplan.schema import check_against, check_cr
+from podplan.schema.identity import known_but_not_lowered
+from podplan.schema.published import names, show
 from podplan.schema.spelling import old_field
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from podplan import kubernetes, schema
+from podplan import kubernetes
+from podplan.schema import published
 from podplan.schema.editors import with_choices
 from podplan.source import read
 from tests.command import podplan
@@ -40,7 +41,7 @@ def mutants(document: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("kind", ["JobProfile", "ClusterInventory"])
 def test_both_forms_say_the_same(kind: str) -> None:
-    plain = schema.show(kind, kubernetes.DEFAULT_VERSION)
+    plain = published.show(kind, kubernetes.DEFAULT_VERSION)
     ours, editors = Draft202012Validator(plain), Draft202012Validator(with_choices(plain))
     verdicts = set()
     for document in list(documents(kind))[:40]:

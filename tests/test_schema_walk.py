@@ -11,8 +11,8 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from podplan.schema import names, show
 from podplan.schema.files import file, self_contained
+from podplan.schema.published import names, show
 from podplan.schema.walk import verdict
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -8,7 +8,8 @@ import jsonschema_rs
 import pytest
 
 from podplan.findings import pointer
-from podplan.schema.wording import MOST_TOLD, faults, problems
+from podplan.schema.faults import faults
+from podplan.schema.wording import MOST_TOLD, problems
 
 SHAPE: dict[str, Any] = {
     "anyOf": [

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from podplan import kubernetes, schema
+from podplan import kubernetes
 from podplan.kinds import KINDS
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc, Origin
@@ -21,6 +21,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.reading.files import expand
 from podplan.reading.opening import sources
+from podplan.schema import published
 from podplan.schema.fields import at, fields
 from podplan.source import Source
 
@@ -142,7 +143,7 @@ def _is_written(doc: Doc, path: Way) -> bool:
 def _name(path: Way, doc: Doc) -> str:
     """A path as a field: indexes as [], and what is in a mapping of any keys as *."""
     kind = str(doc.data.get("kind"))
-    return _named(kind if kind in schema.names() else "", path)
+    return _named(kind if kind in published.names() else "", path)
 
 
 @cache
@@ -158,7 +159,7 @@ def _named(kind: str, path: Way) -> str:
 
 @cache
 def _schema(kind: str) -> dict[str, Any]:
-    return schema.show(kind, kubernetes.DEFAULT_VERSION)
+    return published.show(kind, kubernetes.DEFAULT_VERSION)
 
 
 def main() -> None:

@@ -22,7 +22,8 @@ from podplan.pruning import UNKNOWN, pruned
 from podplan.reading import Reader
 from podplan.reading.documents import Item
 from podplan.requests import RequestError
-from podplan.schema import check_against, check_cr, known_but_not_lowered
+from podplan.schema import check_against, check_cr
+from podplan.schema.identity import known_but_not_lowered
 from podplan.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:

@@ -40,7 +40,8 @@ def topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
     """What podplan explain explains: rules by code and name, kinds, and the fields of what is typed."""
     found: list[tuple[str, str]] = []
     with suppress(Exception):
-        from podplan import kubernetes, schema
+        from podplan import kubernetes
+        from podplan.schema import published
         from podplan.schema.fields import at, fields
 
         above, dot, _ = incomplete.rpartition(".")
@@ -48,9 +49,9 @@ def topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
             kind, *steps = above.split(".")
             if kind in ("spec", "metadata"):
                 kind, steps = "JobProfile", [kind, *steps]
-            whole = schema.show(kind, kubernetes.DEFAULT_VERSION)
+            whole = published.show(kind, kubernetes.DEFAULT_VERSION)
             return _items(((f"{above}.{name}", "") for name in fields(at(whole, steps), whole)), incomplete)
-        found += [(name, "") for name in ("spec", *schema.names())]
+        found += [(name, "") for name in ("spec", *published.names())]
     found += [pair for code, name in _rules() for pair in ((code, name), (name, code))]
     return _items(found, incomplete)
 

@@ -28,8 +28,9 @@ def command(folder: str) -> int:
 
     Nothing that is there already is written over.
     """
-    from podplan import kubernetes, schema
+    from podplan import kubernetes
     from podplan.reading.files import in_repository
+    from podplan.schema import published
     from podplan.schema.editors import with_choices
 
     there = [name for name in FILES if os.path.exists(os.path.join(folder, name))]
@@ -39,7 +40,7 @@ def command(folder: str) -> int:
         )
     texts = {name: (STARTER / source).read_text("utf-8") for name, source in FILES.items()}
     for name in SCHEMAS:
-        document = with_choices(schema.show(name, kubernetes.DEFAULT_VERSION))
+        document = with_choices(published.show(name, kubernetes.DEFAULT_VERSION))
         texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     for name, text in texts.items():
         replace_file(os.path.join(folder, name), text)

@@ -24,18 +24,18 @@ def show(name: str | None, k8s_version: str, editors: bool) -> int:
     """Print the self-contained JSON Schema (2020-12) called NAME; without NAME, the names."""
     import json
 
-    from podplan import schema
+    from podplan.schema import published
 
     if name is None:
-        write("\n".join(schema.names()) + "\n")
+        write("\n".join(published.names()) + "\n")
         return 0
-    if name not in schema.names():
-        raise RequestError(f'there is no schema "{name}"; there are {", ".join(schema.names())}')
+    if name not in published.names():
+        raise RequestError(f'there is no schema "{name}"; there are {", ".join(published.names())}')
     if k8s_version not in kubernetes.versions():
         raise RequestError(
             f"Kubernetes {k8s_version} is not known; there are {', '.join(kubernetes.versions())}"
         )
-    document = schema.show(name, k8s_version)
+    document = published.show(name, k8s_version)
     if editors:
         from podplan.schema.editors import with_choices
 

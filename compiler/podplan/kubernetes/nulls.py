@@ -1,4 +1,4 @@
-"""Nulls as the API server reads them: those that it takes for not written, and those that become a value."""
+"""Nulls as the API server reads them: a null field is not written, a null entry is the zero of its type."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from podplan.kubernetes.schemas import Schema, resolve
 from podplan.typing import Any
 
 
+def without_null_fields(value: Any) -> Any:
+    """Plain data without the nulls in its mappings, as in a CR; those that are entries of a list stay."""
+    if isinstance(value, dict):
+        return {key: without_null_fields(below) for key, below in value.items() if below is not None}
+    return [without_null_fields(entry) for entry in value] if isinstance(value, list) else value
+
+
 def without_nulls(schema: Schema, value: Any, version: str) -> Any:
-    """``value`` as the API server reads it: a null field is left out, a null entry is its type's zero."""
+    """An object of Kubernetes without its nulls: fields are left out, entries are the zero of their type."""
     schema = resolve(schema, version)
     if isinstance(value, dict):
         fields = schema.get("properties", {})

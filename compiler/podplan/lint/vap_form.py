@@ -172,7 +172,8 @@ def form_problems(data: Mapping[str, Any], api_versions: tuple[str, ...]) -> Ite
         message = f'apiVersion "{data["apiVersion"]}" is not one of {" and ".join(api_versions)}'
         yield Problem("POLICY001", message, ("apiVersion",))
         return
-    from podplan.schema.wording import faults, problems
+    from podplan.schema.faults import faults
+    from podplan.schema.wording import problems
 
     kind = str(data["kind"])
     schema = _BINDING if kind.endswith("Binding") else _POLICY

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan import schema
 from podplan.fixing.edits import written
 from podplan.limits import BoundExceeded
 from podplan.lsp.hover import whole_schema
@@ -16,7 +15,8 @@ from podplan.lsp.workspace import Workspace
 from podplan.reading.documents import CR_GROUP, PROFILE_KINDS
 from podplan.reading.files import OutsideRoot
 from podplan.requests import RequestError
-from podplan.schema import fields
+from podplan.schema import fields, published
+from podplan.schema.identity import API_VERSION
 from podplan.typing import Any
 
 PROFILES = "podplan/v1"
@@ -87,7 +87,7 @@ def _values(spot: Spot, cursor: Cursor, workspace: Workspace, encoding: Encoding
 
     if cursor.path == ("apiVersion",):
         yield item(PROFILES, _ENUM, "profiles and inventories of podplan")
-        yield item(schema.API_VERSION, _ENUM, "training jobs")
+        yield item(API_VERSION, _ENUM, "training jobs")
         return
     if cursor.path == ("kind",) and spot.api_version:
         yield from (item(kind, _ENUM) for kind in _kinds(spot.api_version))
@@ -110,7 +110,7 @@ def _values(spot: Spot, cursor: Cursor, workspace: Workspace, encoding: Encoding
 
 def _kinds(api_version: str) -> list[str]:
     if api_version.startswith(CR_GROUP):
-        return [name for name in schema.names() if name.endswith("Job")]
+        return [name for name in published.names() if name.endswith("Job")]
     return list(PROFILE_KINDS) if api_version.startswith("podplan/") else []
 
 

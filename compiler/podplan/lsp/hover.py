@@ -7,7 +7,6 @@ from contextlib import suppress
 from functools import cache
 from itertools import islice
 
-from podplan import schema
 from podplan.findings import Path
 from podplan.limits import BoundExceeded
 from podplan.lsp.effects import MAX_PLANS, Effect, effects, pods
@@ -18,7 +17,7 @@ from podplan.provenance import Fact
 from podplan.reading.files import OutsideRoot
 from podplan.report.becoming import becoming
 from podplan.requests import RequestError
-from podplan.schema import fields
+from podplan.schema import fields, published
 from podplan.typing import Any
 
 MOST_EFFECTS = 6
@@ -47,7 +46,7 @@ SIZES = frozenset(
 def whole_schema(kind: str, k8s_version: str) -> dict[str, Any]:
     """The schema of a kind, {} where there is none."""
     name = _OWN_KIND.get(kind, kind)
-    return schema.show(name, k8s_version) if name in schema.names() else {}
+    return published.show(name, k8s_version) if name in published.names() else {}
 
 
 def text(spot: Spot, workspace: Workspace) -> str | None:

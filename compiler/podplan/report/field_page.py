@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from podplan import kubernetes, schema
+from podplan import kubernetes
 from podplan.nearest import meant_or_known
 from podplan.provenance import Fact
 from podplan.report.becoming import Becoming, Part, becoming
 from podplan.report.style import BOLD, PLAIN, Style
+from podplan.schema import published
 from podplan.schema.fields import at, bounds, choices, description, fields, types, words
 from podplan.typing import Any
 
@@ -32,7 +33,7 @@ def explained(topic: str) -> dict[str, Any]:
     Entries of lists need no brackets. Raises NoSuchField.
     """
     first, *steps = _BRACKETS.sub("", topic).split(".")
-    if first in schema.names():
+    if first in published.names():
         return _field(first, steps)
     kinds = [kind for kind in _kinds() if _here(kind, [first, *steps])]
     if kinds:
@@ -40,7 +41,7 @@ def explained(topic: str) -> dict[str, Any]:
     if steps and first in ("spec", "metadata"):
         near = "; ".join(dict.fromkeys(_missing(kind, [first, *steps]) for kind in _FIRST[:2]))
         raise NoSuchField(near)
-    known = [*schema.names(), *fields(at(_schema("JobProfile"), ["spec"]), _schema("JobProfile"))]
+    known = [*published.names(), *fields(at(_schema("JobProfile"), ["spec"]), _schema("JobProfile"))]
     said = f'"{topic[:100]}" is no rule (podplan rules lists them) and no field'
     raise NoSuchField(said + meant_or_known(first, known))
 
@@ -187,7 +188,7 @@ def _missing(kind: str, steps: list[str]) -> str:
 
 def _kinds() -> list[str]:
     """The kinds that have fields, profiles first; not their Lists."""
-    names = [name for name in schema.names() if not name.endswith("List")]
+    names = [name for name in published.names() if not name.endswith("List")]
     return sorted(names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
 
 
@@ -196,4 +197,4 @@ def _here(kind: str, steps: list[str]) -> list[Mapping[str, Any]]:
 
 
 def _schema(kind: str) -> dict[str, Any]:
-    return schema.show(kind, kubernetes.DEFAULT_VERSION)
+    return published.show(kind, kubernetes.DEFAULT_VERSION)

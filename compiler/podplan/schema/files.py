@@ -17,6 +17,8 @@ Schema = dict[str, Any]
 
 # What a validator sees in place of an object of Kubernetes: podplan.kubernetes checks those.
 KUBERNETES_OBJECT = "x-podplan-kubernetes"
+# The name there of a template that a controller completes.
+PARTIAL_TEMPLATE = "PodTemplateSpec?partial"
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _HERE = "#/$defs/"

@@ -1,8 +1,8 @@
-"""What a JSON Schema validator finds, as Problems in words for people.
+"""The faults of a document under a JSON Schema, as Problems in words for people.
 
-Runs only for documents that failed, on the errors of any schema. The words come from the keyword that
-failed and from the schema around it: ``properties`` for near names, ``description`` for help, and
-``patternErrorMessage`` and ``errorMessage``, which editors know too, for what no keyword can say.
+The words come from the keyword that failed and from the schema around it: ``properties`` for near names,
+``description`` for help, and ``patternErrorMessage`` and ``errorMessage``, which editors know too, for what
+no keyword can say.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ from podplan.kubernetes.wording import (
     unknown_field,
     unquoted,
 )
-from podplan.schema.places import Schema, about_field, followed, node_at
+from podplan.schema.faults import NO_JSON, UNKNOWN, Fault, as_list
+from podplan.schema.places import Schema, followed
 from podplan.schema.spelling import old_field, old_value
-from podplan.typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator, ValidationError
+from podplan.typing import Any, NamedTuple
 
 MOST_TOLD = 100
 MOST_LISTED = 8
@@ -36,23 +34,6 @@ MOST_LISTED = 8
 _DROPPED = (
     "the API server drops fields that it does not know; kubectl refuses them, other clients stay silent"
 )
-_NO_JSON = "no JSON"
-_UNKNOWN = ("additionalProperties", "unevaluatedProperties")
-
-
-class Fault(NamedTuple):
-    """One error of a validator: ``keyword`` refuses ``instance`` at ``path``.
-
-    ``value`` is what the keyword demands, ``around`` the schema that it stands in; ``about`` is what
-    the field is for.
-    """
-
-    keyword: str
-    value: Any
-    instance: Any
-    path: Path
-    around: Schema
-    about: str = ""
 
 
 class _Told(NamedTuple):
@@ -61,35 +42,6 @@ class _Told(NamedTuple):
     problem: Problem
     misses: Path | None = None
     accounts_for: Path | None = None
-
-
-def faults(validator: Draft202012Validator, schema: Schema, data: Any) -> list[Fault]:
-    """What ``validator``, made from ``schema``, refuses in ``data``: without cascades, shallow faults first.
-
-    Of alternatives the one that was meant is kept; a value of the wrong type has no further faults, and
-    fields that may not stand together are one fault.
-    """
-    try:
-        found = [fault for error in validator.iter_errors(data) for fault in _meant(error, schema)]
-    except ValueError:
-        return [Fault(_NO_JSON, None, None, (), {})]
-    mistyped = {fault.path for fault in found if fault.keyword == "type"}
-    kept: list[Fault] = []
-    together: dict[Path, list[str]] = {}
-    for fault in sorted(found, key=lambda fault: len(fault.path)):
-        if fault.keyword == "not" and fault.path in together:
-            together[fault.path] += (name for name in _excluded(fault) if name not in together[fault.path])
-        elif fault.keyword == "type" or fault.path not in mistyped:
-            if fault.keyword == "not":
-                together[fault.path] = _excluded(fault)
-                fault = fault._replace(value=together[fault.path])
-            kept.append(fault)
-    return kept
-
-
-def is_unknown_field(fault: Fault) -> bool:
-    """Whether the fault is only that a field is there that the schema does not have."""
-    return fault.keyword in _UNKNOWN
 
 
 def problems(found: Iterable[Fault], schema: Schema, kind: str) -> list[Problem]:
@@ -140,39 +92,8 @@ def _renamed(problem: Problem, kind: str) -> Problem:
     return problem._replace(rule="SCHEMA011", message=message, help=_DROPPED, change=rename)
 
 
-def _meant(error: ValidationError, schema: Schema) -> Iterator[Fault]:
-    """The faults of an error; of alternatives, those of the one that comes closest."""
-    path = tuple(error.instance_path)
-    branches = [list(branch) for branch in getattr(error.kind, "context", ())]
-    if not branches or not all(branches):
-        yield _fault(error, getattr(error.kind, "value", None), schema)
-        return
-    fitting = [branch for branch in branches if not _refusing("type", branch, path)] or branches
-    for shared in ("type", "required"):
-        refusals = [_refusing(shared, branch, path) for branch in fitting]
-        alone = shared == "type" or all(len(branch) == 1 for branch in fitting)
-        if alone and all(refusals):
-            wanted = [value for refusal in refusals for value in _as_list(refusal[0].kind.value)]
-            yield _fault(refusals[0][0], wanted, schema)
-            return
-    best = min(fitting, key=lambda branch: (sum(leaf.kind.name == "const" for leaf in branch), len(branch)))
-    for leaf in best:
-        yield from _meant(leaf, schema)
-
-
-def _fault(error: ValidationError, value: Any, schema: Schema) -> Fault:
-    around = node_at(schema, tuple(error.schema_path)[:-1])
-    about = about_field(schema, tuple(error.evaluation_path))
-    return Fault(error.kind.name, value, error.instance, tuple(error.instance_path), around, about)
-
-
-def _refusing(keyword: str, branch: list[ValidationError], path: Path) -> list[ValidationError]:
-    """The errors of a branch in which ``keyword`` refuses the value at ``path`` itself."""
-    return [leaf for leaf in branch if leaf.kind.name == keyword and tuple(leaf.instance_path) == path]
-
-
 def _worded(fault: Fault, schema: Schema, kind: str) -> Iterator[_Told]:
-    if fault.keyword in _UNKNOWN:
+    if fault.keyword in UNKNOWN:
         yield from _unknown_fields(fault, kind)
     elif fault.keyword == "required":
         yield _missing_field(fault, schema)
@@ -195,7 +116,7 @@ def _unknown_fields(fault: Fault, kind: str) -> Iterator[_Told]:
 
 
 def _missing_field(fault: Fault, schema: Schema) -> _Told:
-    names = _as_list(fault.value)
+    names = as_list(fault.value)
     if len(names) > 1:
         message = f"{label(fault.path)} needs {_either([shown(name) for name in names])}"
         return _Told(Problem("SCHEMA003", message, fault.path))
@@ -208,7 +129,7 @@ def _missing_field(fault: Fault, schema: Schema) -> _Told:
 
 def _wrong_type(fault: Fault) -> Problem:
     value = fault.instance
-    wanted = [name for name in _as_list(fault.value) if name != "null"] or ["null"]
+    wanted = [name for name in as_list(fault.value) if name != "null"] or ["null"]
     message = (
         f"{label(fault.path)} must be {_either([CALLED[name] for name in wanted])}, not {called_type(value)}"
     )
@@ -238,7 +159,7 @@ def _as_it_should_be(value: Any, wanted: list[str], words: bool) -> str:
 
 
 def _not_allowed(fault: Fault) -> Problem:
-    options, value = [str(option) for option in _as_list(fault.value)], fault.instance
+    options, value = [str(option) for option in as_list(fault.value)], fault.instance
     if isinstance(value, str):
         return not_allowed(value, options, fault.path)
     meant = str(value) in options
@@ -270,11 +191,6 @@ def _wrong_form(fault: Fault) -> Problem:
 
 def _repeated(fault: Fault) -> Problem:
     return Problem("SCHEMA007", f"{label(fault.path)} has the same entry twice", fault.path)
-
-
-def _excluded(fault: Fault) -> list[str]:
-    """The fields that ``not: {required: […]}`` does not want together."""
-    return list(fault.value.get("required", ()))
 
 
 def _refused_together(fault: Fault) -> Problem:
@@ -311,7 +227,7 @@ _WORDS: dict[str, Callable[[Fault], Problem]] = {
     "uniqueItems": _repeated,
     "not": _refused_together,
     "falseSchema": _out_of_place,
-    _NO_JSON: _no_json,
+    NO_JSON: _no_json,
     **dict.fromkeys(("minimum", "maximum"), _out_of_range),
     **dict.fromkeys(
         ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"), _wrong_length
@@ -327,7 +243,3 @@ def _form(fault: Fault) -> str:
 def _either(words: list[str]) -> str:
     unique = list(dict.fromkeys(words))
     return unique[0] if len(unique) == 1 else ", ".join(unique[:-1]) + " or " + unique[-1]
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
