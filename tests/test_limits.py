@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -123,6 +124,47 @@ def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp
     assert name in said
     assert "PODPLAN_LIMITS" in said
     assert "; " in said
+    for file in case.files:
+        assert run.err.count(file) <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("file-bytes", "a has 5"),
+        ("nodes", "a: more than 20 keys and values; "),
+        ("aliases", "a: more than 2 aliases; "),
+        ("suppressions", "a: more than 1 comments that ignore findings; "),
+        ("command-words", 'a: the commands and variables of container "main" have more than 1 words; '),
+        ("drawn", "a: a picture of count would have 3 parts, and at most 1 are drawn "),
+    ],
+)
+def test_a_file_whose_name_is_in_the_sentence_anyway_is_named(name: str, said: str, tmp_path: Path) -> None:
+    """A sentence was taken to name the file if the name was anywhere in it, as "a" was."""
+    case = CASES[name]
+    folder = laid_out(tmp_path, {"a": case.files["job.yaml"]})
+    run = podplan(case.command[0], "a", cwd=folder, env={"PODPLAN_LIMITS": f"{name}={case.value}"})
+    assert run.code == 4
+    assert run.err.startswith(f"podplan: {said}"), run.err
+    assert run.err.count("a: ") == ("a: " in said)
+
+
+def test_a_base_that_reaches_a_limit_is_named_besides_the_profile(tmp_path: Path) -> None:
+    """The name of the profile is in that of its base, so nobody said whose base it is."""
+    with_aliases = base("a", "replicas: 1") + CASES["aliases"].files["job.yaml"].removeprefix(JOB)
+    files = {"bases/job.yaml": with_aliases, **profile("  extends: [bases/job.yaml]\n")}
+    run = podplan("check", "job.yaml", cwd=laid_out(tmp_path, files), env={"PODPLAN_LIMITS": "aliases=2"})
+    assert run.code == 4
+    assert run.err.startswith("podplan: job.yaml: bases/job.yaml: more than 2 aliases; ")
+
+
+def test_a_limit_that_was_reached_knows_its_file_in_another_process_too() -> None:
+    error = BoundExceeded("this is too much; split it").in_file("a")
+    for one in (error, pickle.loads(pickle.dumps(error))):
+        assert (str(one), one.file) == ("a: this is too much; split it", "a")
+        assert str(one.in_file("a")) == str(one.in_file("")) == str(one)
+        assert str(one.in_file("b")) == "b: a: this is too much; split it"
+    assert str(BoundExceeded("a has 9 bytes", "a").in_file("a")) == "a has 9 bytes"
 
 
 def test_what_is_beyond_a_limit_is_named_and_keeps_nobody_else_from_being_checked(tmp_path: Path) -> None:

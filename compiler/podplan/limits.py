@@ -6,6 +6,8 @@ no file in the repository can. A limit turns a result into an error, and never i
 docs/limits.md has them all.
 """
 
+from __future__ import annotations
+
 import os
 
 VARIABLE = "PODPLAN_LIMITS"
@@ -106,7 +108,18 @@ MAX_CEL_MESSAGE = 5_120  # of a messageExpression, as in the API server
 
 
 class BoundExceeded(Exception):
-    """A limit was reached; the message is a sentence that says what reached it, and what to do."""
+    """A limit was reached; the message is a sentence that says what reached it, and what to do.
+
+    ``file`` is the file that the sentence names, "" where it names none.
+    """
+
+    def __init__(self, sentence: str, file: str = "") -> None:
+        super().__init__(sentence)
+        self.file = file
+
+    def in_file(self, file: str) -> BoundExceeded:
+        """The same with ``file`` before the sentence, unless that names it; "" changes nothing."""
+        return self if file in ("", self.file) else BoundExceeded(f"{file}: {self}", file)
 
 
 class OutOfTime(BaseException):

@@ -84,16 +84,15 @@ def count_object(run: Run, file: str, number: int = 1) -> None:
         message = (
             f"there are more than {MAX_OBJECTS:,} objects, the last in {file}; check fewer files at once"
         )
-        raise BoundExceeded(beyond("objects", message))
+        raise BoundExceeded(beyond("objects", message), file)
 
 
 def as_far_as_bounds(found: Iterable[Something], run: Run, file: str = "") -> Iterator[Something]:
     """What there is until a bound is reached, which is noted, so that the other files get their turn.
 
-    ``file`` is what it is about, and put before a sentence that does not name it.
+    ``file`` is what it is about.
     """
     try:
         yield from found
     except BoundExceeded as error:
-        said = str(error)
-        run.given_up.append(said if file in said else f"{file}: {said}")
+        run.given_up.append(str(error.in_file(file)))

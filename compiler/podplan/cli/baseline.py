@@ -103,7 +103,7 @@ def _keep(file: str, entries: Iterable[Entry]) -> None:
             f"{file} would have {size:,} bytes, and at most {MAX_FILE_BYTES:,} are read from one file;"
             " leave rules out with --ignore"
         )
-        raise BoundExceeded(beyond("file-bytes", message))
+        raise BoundExceeded(beyond("file-bytes", message), file)
     replace_file(file, text)
 
 

@@ -56,7 +56,7 @@ def _picture(plan: Plan, cr: Doc) -> Picture:
     try:
         return picture(cr, plan.groups, plan.variant or "")
     except BoundExceeded as error:
-        raise BoundExceeded(f"{plan.item.doc.name}: {error}") from None
+        raise error.in_file(plan.item.doc.name) from None
 
 
 def _chosen(plans: list[Plan], job: str) -> list[Plan]:

@@ -72,7 +72,7 @@ def extended(file: File) -> list[File]:
             raise RequestError(f'{last.place("extend")}: extend = "{reference}" leads in a circle')
         if len(files) > MAX_EXTENDS_DEPTH:
             message = f"{last.place('extend')}: more than {MAX_EXTENDS_DEPTH} files extend each other"
-            raise BoundExceeded(beyond("extends-depth", message))
+            raise BoundExceeded(beyond("extends-depth", message), last.shown)
         base = _read(path, root, in_user_terms(path, file.shown)) if os.path.isfile(path) else None
         if base is None:
             lacks = "no table [tool.podplan]" if os.path.isfile(path) else "no such file"

@@ -124,7 +124,7 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
                 message = (
                     f"there are more than {MAX_OBJECTS:,} objects, the last in {source.file}; compare fewer"
                 )
-                raise BoundExceeded(beyond("objects", message))
+                raise BoundExceeded(beyond("objects", message), source.file)
             broken += wrong
     stale = _stale(rendered, jobs, broken, each, reader)
     shared = {one.file: one.findings for one in broken if one.kind == "JobProfileBase"}

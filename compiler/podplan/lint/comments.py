@@ -51,8 +51,9 @@ def suppressions(source: Source) -> list[SuppressionComment]:
     if not candidates:
         return []
     if candidates > MAX_SUPPRESSIONS:
-        bound = f"{source.file}: more than {MAX_SUPPRESSIONS:,} comments that ignore findings"
-        raise BoundExceeded(beyond("suppressions", f"{bound}; turn the rules off in podplan.toml instead"))
+        bound = f"more than {MAX_SUPPRESSIONS:,} comments that ignore findings"
+        message = beyond("suppressions", f"{bound}; turn the rules off in podplan.toml instead")
+        raise BoundExceeded(message).in_file(source.file)
     found = [node for document in source.documents for node in nodes(document)]
     lines = Lines(text)
     return [

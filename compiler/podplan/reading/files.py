@@ -181,7 +181,7 @@ def _content(root: str, path: str) -> bytes:
         size = os.fstat(stream.fileno()).st_size
         if size > MAX_FILE_BYTES:
             message = f"{path} has {size:,} bytes, and at most {MAX_FILE_BYTES:,} are read from one file"
-            raise BoundExceeded(beyond("file-bytes", message))
+            raise BoundExceeded(beyond("file-bytes", message), path)
         return stream.read(MAX_FILE_BYTES + 1)
 
 

@@ -30,7 +30,7 @@ class Tally:
         self.expanded_text = 0
 
     def exceeded(self, limit: str, what: str, bound: int, cure: str) -> BoundExceeded:
-        return BoundExceeded(beyond(limit, f"{self.file}: more than {bound:,} {what}; {cure}"))
+        return BoundExceeded(beyond(limit, f"more than {bound:,} {what}; {cure}")).in_file(self.file)
 
     def document(self) -> None:
         self.documents += 1
@@ -49,8 +49,8 @@ class Tally:
 
     def depth(self, depth: int) -> None:
         if depth > MAX_DEPTH:
-            message = f"{self.file}: more than {MAX_DEPTH:,} levels of nesting; flatten the document"
-            raise BoundExceeded(message)
+            message = f"more than {MAX_DEPTH:,} levels of nesting; flatten the document"
+            raise BoundExceeded(message).in_file(self.file)
 
     def alias(self) -> None:
         self.aliases += 1

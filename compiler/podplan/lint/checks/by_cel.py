@@ -47,7 +47,7 @@ def by_cel(policy: Policy, subject: Subject) -> Iterator[Hit]:
         try:
             verdict = _verdict(policy, rules, subject, whole, part)
         except BoundExceeded as bound:
-            raise BoundExceeded(f"{policy.file}: {policy.rule.code}: {bound}") from None
+            raise BoundExceeded(f"{policy.rule.code}: {bound}").in_file(policy.file) from None
         faults |= dict.fromkeys(verdict.faults)
         for failure in verdict.failures:
             validation = policy.body["validations"][failure.validation]
