@@ -8,10 +8,9 @@ becomes a ``Fault``, and the documents that can be read are read. Only a bound t
 from __future__ import annotations
 
 import gc
-from bisect import bisect_right
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
-from itertools import accumulate, pairwise
+from itertools import pairwise
 
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.patterns import compiled_late, pattern
@@ -19,33 +18,19 @@ from podplan.patterns import compiled_late, pattern
 with compiled_late():  # what PyYAML compiles is for its own parser, and libyaml is used here
     from yaml import YAMLError
 
-from podplan.source.builder import Builder, Built
-from podplan.source.places import LINE_BREAK, Entry, entry, offsets, scalar_end
+from podplan.source.builder import Builder
+from podplan.source.document import Document, Lines, Path, Span
+from podplan.source.places import scalar_end
 from podplan.source.secrecy import is_secret, looks_secret, unquoted
 from podplan.source.syntax import explain
 from podplan.source.tally import Tally
 from podplan.source.troubles import Trouble
 from podplan.typing import NamedTuple
 
-Path = tuple[str | int, ...]
+__all__ = ["Document", "Fault", "Lines", "Path", "Source", "Span", "read"]
 
 # A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
 _MARKER = pattern(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
-_BYTE_ORDER_MARK = "\ufeff"
-
-
-class Span(NamedTuple):
-    """A stretch of a text: lines and columns 1-based, columns in code points, the end exclusive.
-
-    ``start`` and ``end`` are 0-based code-point offsets in the text of the file.
-    """
-
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    start: int
-    end: int
 
 
 class Fault(NamedTuple):
@@ -73,121 +58,14 @@ class Source(NamedTuple):
     holds_secret: bool = False
 
 
-class Lines:
-    """A text, and the line and column of its offsets; a byte order mark, up to ``base``, takes no column."""
-
-    __slots__ = ("_starts", "base", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.base = len(text) - len(text.removeprefix(_BYTE_ORDER_MARK))
-        self._starts: list[int] = []
-
-    def at(self, offset: int) -> tuple[int, int]:
-        """The 1-based line and column of a 0-based offset."""
-        if not self._starts:
-            self._starts = [self.base, *_line_starts(self.text)]
-        line = max(bisect_right(self._starts, offset), 1)
-        return line, max(offset - self._starts[line - 1], 0) + 1
-
-    def span(self, start: int, end: int) -> Span:
-        return Span(*self.at(start), *self.at(end), start, end)
-
-
-def _line_starts(text: str) -> Iterator[int]:
-    """The offsets where the second line and those after it begin."""
-    if "\r" in text:
-        return (match.end() for match in LINE_BREAK.finditer(text))
-    return accumulate([len(line) + 1 for line in text.split("\n")[:-1]])
-
-
-class Document:
-    """One document of a file: plain data, and where each part of it stands.
-
-    ``index`` counts from 0; documents without any content are not counted, unreadable ones are.
-    Aliases share what they stand for, so the data is to be read and never changed in place.
-    """
-
-    __slots__ = ("_base", "_lines", "_place", "_place_end", "_start", "_tables", "data", "file", "index")
-
-    def __init__(self, file: str, built: Built, base: int, start: int, lines: Lines) -> None:
-        self.index, self.data, self._place, self._place_end, self._tables = built
-        self.file = file
-        self._base = base
-        self._start = start
-        self._lines = lines
-
-    def __repr__(self) -> str:
-        return f"Document({self.file!r}, {self.index})"
-
-    @property
-    def text(self) -> str:
-        """The text of the whole file."""
-        return self._lines.text
-
-    @property
-    def header(self) -> list[str]:
-        """The comment lines between the start of the document and its content, without line breaks."""
-        end = offsets(self._place, self._place_end, self._base, self.text)[0]
-        lines = (line.strip() for line in LINE_BREAK.split(self.text[self._start : end]))
-        return [line for line in lines if line.startswith("#")]
-
-    def has(self, path: Path) -> bool:
-        """Whether something, if only a null, is written at ``path``."""
-        value = self.data
-        for step in path:
-            if isinstance(value, dict):
-                if step not in value:
-                    return False
-            elif not (isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)):
-                return False
-            value = value[step]
-        return True
-
-    def span(self, path: Path, on_key: bool = False) -> Span:
-        """Where the value at ``path`` stands, or with ``on_key`` its key.
-
-        What is not written gives the place of the nearest ancestor that is. An alias is its own place;
-        what is below it stands where its anchor is. A block ends with its last value, without the
-        blank lines and comments that may follow.
-        """
-        here, whole = self._nearest(path)
-        return (on_key and whole and self._key(here)) or self._lines.span(
-            *offsets(here.start, here.end, self._base, self.text)
-        )
-
-    def heading(self, path: Path) -> Span | None:
-        """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
-        return self._key(self._nearest(path)[0])
-
-    def between(self, start: int, end: int) -> Span:
-        """The stretch of the text between two offsets (0-based, in code points)."""
-        return self._lines.span(start, end)
-
-    def _nearest(self, path: Path) -> tuple[Entry, bool]:
-        """What is written at ``path``, or the nearest ancestor that is, and whether it is the whole path."""
-        here = Entry(None, None, self._place, self._place_end)
-        for step in path:
-            below = entry(here.start, step, self._tables)
-            if below is None:
-                return here, False
-            here = below
-        return here, True
-
-    def _key(self, here: Entry) -> Span | None:
-        if here.key_start is None:
-            return None
-        return self._lines.span(here.key_start + self._base, here.key_end + self._base)
-
-
 def read(content: bytes, file: str) -> Source:
     """Read all documents of a file. Raises BoundExceeded and nothing else.
 
     A document that is not YAML becomes a fault, and reading goes on at the next line that is ``---``.
     """
     if len(content) > MAX_FILE_BYTES:
-        message = f"{file}: larger than {MAX_FILE_BYTES:,} bytes; split the file"
-        raise BoundExceeded(beyond("file-bytes", message))
+        message = f"larger than {MAX_FILE_BYTES:,} bytes; split the file"
+        raise BoundExceeded(beyond("file-bytes", message)).in_file(file)
     try:
         text = content.decode()
     except UnicodeDecodeError as error:
@@ -203,20 +81,16 @@ def read(content: bytes, file: str) -> Source:
 
 def _read(text: str, file: str) -> Source:
     lines = Lines(text)
-    base = lines.base
-    source = Source(file, text, [], [], [])
-    builder = Builder(text[base:], Tally(file))
+    builder = Builder(file, lines, lines.base, len(text), Tally(file), [])
     try:
         builder.run()
-        _take(builder, base, source, lines)
     except YAMLError:
-        tally = Tally(file)
-        index = 0
-        for start, end in _segments(text, base):
-            index = _read_segment(start, end, index, tally, source, lines)
-    if source.faults or source.hints:
-        source = source._replace(faults=_in_order(source.faults), hints=_in_order(source.hints))
-    return _discreet(source)
+        return _discreet(_in_segments(file, lines))
+    faults, hints = builder.troubles.faults, builder.troubles.hints
+    if not faults and not hints:
+        return _discreet(Source(file, text, builder.documents, [], []))
+    told = [_in_order(_faults(found, lines.base, lines)) for found in (faults, hints)]
+    return _discreet(Source(file, text, builder.documents, told[0], told[1]))
 
 
 def _discreet(source: Source) -> Source:
@@ -237,39 +111,46 @@ def _holds_secret(source: Source) -> bool:
     return bool(source.faults) and looks_secret(source.text)
 
 
+def _in_segments(file: str, lines: Lines) -> Source:
+    """A file with an error of syntax: each part that its --- lines cut is read by itself."""
+    tally = Tally(file)
+    documents: list[Document] = []
+    faults: list[Fault] = []
+    hints: list[Fault] = []
+    index = 0
+    for start, end in _segments(lines.text, lines.base):
+        builder = Builder(file, lines, start, end, tally, documents, index)
+        broken = _as_far_as_it_goes(builder)
+        index = builder.troubles.document + broken
+        faults += _faults(builder.troubles.faults, start, lines)
+        hints += _faults(builder.troubles.hints, start, lines)
+    return Source(file, lines.text, documents, _in_order(faults), _in_order(hints))
+
+
 def _segments(text: str, base: int) -> Iterator[tuple[int, int]]:
     """The stretches of a text that its --- lines cut, each of which can be read by itself."""
     cuts = [base, *(match.start() for match in _MARKER.finditer(text, base)), len(text)]
     return ((start, end) for start, end in pairwise(cuts) if start < end)
 
 
-def _read_segment(start: int, end: int, index: int, tally: Tally, source: Source, lines: Lines) -> int:
-    """Add the documents and faults of one segment; the index of the next document comes back."""
-    text = source.text[start:end]
-    builder = Builder(text, tally, index)
-    troubles = builder.troubles
+def _as_far_as_it_goes(builder: Builder) -> bool:
+    """Run ``builder``; whether an error of syntax ended that, which is among its troubles then."""
+    documents, troubles = builder.documents, builder.troubles
+    before = len(documents)
     try:
         builder.run()
-        broken = 0
     except YAMLError as error:
-        if "<document start>" in str(error) and builder.documents:
-            builder.documents.pop()  # it goes on below what was taken for its end
+        if "<document start>" in str(error) and len(documents) > before:
+            documents.pop()  # it goes on below what was taken for its end
             troubles.document -= 1
         troubles.faults[:] = [fault for fault in troubles.faults if fault.document < troubles.document]
-        troubles.add(*explain(error, text))
-        broken = 1
-    _take(builder, start, source, lines)
-    return troubles.document + broken
+        troubles.add(*explain(error, builder.text))
+        return True
+    return False
 
 
-def _take(builder: Builder, base: int, source: Source, lines: Lines) -> None:
-    for start, built in builder.documents:
-        begins = start + base if source.documents else lines.base
-        source.documents.append(Document(source.file, built, base, begins, lines))
-    for trouble in builder.troubles.faults:
-        source.faults.append(_fault(trouble, base, lines))
-    for trouble in builder.troubles.hints:
-        source.hints.append(_fault(trouble, base, lines))
+def _faults(troubles: list[Trouble], base: int, lines: Lines) -> list[Fault]:
+    return [_fault(trouble, base, lines) for trouble in troubles]
 
 
 def _fault(trouble: Trouble, base: int, lines: Lines) -> Fault:

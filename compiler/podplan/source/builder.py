@@ -25,6 +25,7 @@ from yaml.events import (
 
 from podplan.limits import MAX_DEPTH
 from podplan.source import scalars
+from podplan.source.document import Document, Lines
 from podplan.source.merging import bad_source, merge
 from podplan.source.places import Alias, Merge, Table, repeated_keys, table
 from podplan.source.plain import KEYS, NO_NUMBER, VALUES, Odd
@@ -47,25 +48,43 @@ def _counted(get: Callable[[], Any], tally: Tally) -> Callable[[], Any]:
     return counted
 
 
-# One document: its index, its data, its place (value start and end), and the keys of its mappings that have
-# merge keys.
-Built = tuple[int, Any, Any, Any, dict[int, Table]]
-
-
 class Builder:
-    """Builds the documents of one text; what was built before a syntax error stays in ``documents``.
+    """Adds the documents of a stretch of a text to ``documents``; those before an error of syntax stay there.
 
-    Each is there with the offset where its text begins. ``first`` is the index of the first document. What
-    is wrong is in ``troubles``.
+    ``base`` is the offset where the stretch begins, ``index`` that of its first document in the file. What
+    is wrong is in ``troubles``, with offsets in ``text``, which is the stretch.
     """
 
-    __slots__ = ("_properties", "_repeated", "_tables", "documents", "tally", "text", "troubles")
+    __slots__ = (
+        "_base",
+        "_file",
+        "_lines",
+        "_properties",
+        "_repeated",
+        "_tables",
+        "documents",
+        "tally",
+        "text",
+        "troubles",
+    )
 
-    def __init__(self, text: str, tally: Tally, first: int = 0) -> None:
-        self.text = text
+    def __init__(
+        self,
+        file: str,
+        lines: Lines,
+        base: int,
+        end: int,
+        tally: Tally,
+        documents: list[Document],
+        index: int = 0,
+    ) -> None:
+        self._file = file
+        self._lines = lines
+        self._base = base
+        self.text = lines.text[base:end]
         self.tally = tally
-        self.documents: list[tuple[int, Built]] = []
-        self.troubles = Troubles(first)
+        self.documents = documents
+        self.troubles = Troubles(index)
         self._properties = Properties(self.troubles, tally)
         self._repeated: list[list[Any]] = []
         self._tables: dict[int, Table] = {}
@@ -201,8 +220,12 @@ class Builder:
             for event in self._properties.odd:
                 self.troubles.hint(event, scalars.hint(event.value, secret))
             self._properties.odd.clear()
-        self.documents.append((start, (self.troubles.document, data, *place, self._tables)))
-        self.troubles.document += 1
+        begins = start + self._base if self.documents else self._lines.base
+        index = self.troubles.document
+        self.documents.append(
+            Document(self._file, index, data, place, self._tables, self._lines, self._base, begins)
+        )
+        self.troubles.document = index + 1
 
     def _tell_repeated(self) -> None:
         for repeated in {id(places): places for places in self._repeated}.values():

@@ -28,15 +28,12 @@ _UNQUOTED = {
 
 def is_secret(data: Any) -> bool:
     """Whether a document, or one of the objects in it if it is a list, is a Secret."""
-    waiting = [data]
-    for node in waiting:  # and what is added below
-        if isinstance(node, dict):
-            kind, entries = node.get("kind"), node.get("items")
-            if isinstance(kind, str) and kind.lower() in _KINDS:
-                return True
-            if isinstance(entries, list):
-                waiting += entries
-    return False
+    if not isinstance(data, dict):
+        return False
+    kind, entries = data.get("kind"), data.get("items")
+    if isinstance(kind, str) and kind.lower() in _KINDS:
+        return True
+    return isinstance(entries, list) and any(map(is_secret, entries))
 
 
 def looks_secret(text: str) -> bool:

@@ -1,0 +1,151 @@
+"""One document of a file, and the lines and columns of its parts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
+from podplan.source.places import LINE_BREAK, Entry, Table, entry, offsets
+from podplan.typing import Any, NamedTuple
+
+Path = tuple[str | int, ...]
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+class Span(NamedTuple):
+    """A stretch of a text: lines and columns 1-based, columns in code points, the end exclusive.
+
+    ``start`` and ``end`` are 0-based code-point offsets in the text of the file.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+
+
+class Lines:
+    """A text, and the line and column of its offsets; a byte order mark, up to ``base``, takes no column."""
+
+    __slots__ = ("_starts", "base", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.base = 1 if text.startswith(_BYTE_ORDER_MARK) else 0
+        self._starts: list[int] = []
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """The 1-based line and column of a 0-based offset."""
+        if not self._starts:
+            self._starts = [self.base, *_line_starts(self.text)]
+        line = max(bisect_right(self._starts, offset), 1)
+        return line, max(offset - self._starts[line - 1], 0) + 1
+
+    def span(self, start: int, end: int) -> Span:
+        return Span(*self.at(start), *self.at(end), start, end)
+
+
+def _line_starts(text: str) -> Iterator[int]:
+    """The offsets where the second line and those after it begin."""
+    if "\r" in text:
+        return (match.end() for match in LINE_BREAK.finditer(text))
+    return accumulate([len(line) + 1 for line in text.split("\n")[:-1]])
+
+
+class Document:
+    """One document of a file: plain data, and where each part of it stands.
+
+    ``index`` counts from 0; documents without any content are not counted, unreadable ones are.
+    Aliases share what they stand for, so the data is to be read and never changed in place.
+
+    ``place`` is where its value starts and ends (see ``places``), relative to ``base``; with the offset
+    ``start`` begins what belongs to it. ``tables`` holds the keys of its mappings that have merge keys.
+    """
+
+    __slots__ = ("_base", "_lines", "_place", "_start", "_tables", "data", "file", "index")
+
+    def __init__(
+        self,
+        file: str,
+        index: int,
+        data: Any,
+        place: tuple[Any, Any],
+        tables: dict[int, Table],
+        lines: Lines,
+        base: int,
+        start: int,
+    ) -> None:
+        self.file = file
+        self.index = index
+        self.data = data
+        self._place = place
+        self._tables = tables
+        self._lines = lines
+        self._base = base
+        self._start = start
+
+    def __repr__(self) -> str:
+        return f"Document({self.file!r}, {self.index})"
+
+    @property
+    def text(self) -> str:
+        """The text of the whole file."""
+        return self._lines.text
+
+    @property
+    def header(self) -> list[str]:
+        """The comment lines between the start of the document and its content, without line breaks."""
+        end = offsets(*self._place, self._base, self.text)[0]
+        lines = (line.strip() for line in LINE_BREAK.split(self.text[self._start : end]))
+        return [line for line in lines if line.startswith("#")]
+
+    def has(self, path: Path) -> bool:
+        """Whether something, if only a null, is written at ``path``."""
+        value = self.data
+        for step in path:
+            if isinstance(value, dict):
+                if step not in value:
+                    return False
+            elif not (isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)):
+                return False
+            value = value[step]
+        return True
+
+    def span(self, path: Path, on_key: bool = False) -> Span:
+        """Where the value at ``path`` stands, or with ``on_key`` its key.
+
+        What is not written gives the place of the nearest ancestor that is. An alias is its own place;
+        what is below it stands where its anchor is. A block ends with its last value, without the
+        blank lines and comments that may follow.
+        """
+        here, whole = self._nearest(path)
+        return (on_key and whole and self._key(here)) or self._lines.span(
+            *offsets(here.start, here.end, self._base, self.text)
+        )
+
+    def heading(self, path: Path) -> Span | None:
+        """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
+        return self._key(self._nearest(path)[0])
+
+    def between(self, start: int, end: int) -> Span:
+        """The stretch of the text between two offsets (0-based, in code points)."""
+        return self._lines.span(start, end)
+
+    def _nearest(self, path: Path) -> tuple[Entry, bool]:
+        """What is written at ``path``, or the nearest ancestor that is, and whether it is the whole path."""
+        here = Entry(None, None, *self._place)
+        for step in path:
+            below = entry(here.start, step, self._tables)
+            if below is None:
+                return here, False
+            here = below
+        return here, True
+
+    def _key(self, here: Entry) -> Span | None:
+        if here.key_start is None:
+            return None
+        return self._lines.span(here.key_start + self._base, here.key_end + self._base)
