@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from podplan.launchers import accelerate, deepspeed, torchrun
-from podplan.launchers.arguments import OLD_PYTHON, Line
+from podplan.launchers.argparse import OLD_PYTHON
+from podplan.launchers.arguments import Line
 from podplan.launchers.words import Fault, Word
 
 FROZEN = Path(__file__).parent.parent / "fixtures" / "launchers"

@@ -5,7 +5,8 @@ Source: https://docs.pytorch.org/docs/stable/elastic/run.html, lowering-anchors 
 
 from __future__ import annotations
 
-from podplan.launchers.arguments import Grammar, Known, Line, Option, both, fits, integer, options, parse
+from podplan.launchers.argparse import parse
+from podplan.launchers.arguments import Grammar, Known, Line, Option, both, fits, integer, options
 from podplan.launchers.words import Fault, Variables, Word
 from podplan.patterns import pattern
 from podplan.typing import NamedTuple

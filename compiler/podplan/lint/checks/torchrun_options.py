@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, texts
-from podplan.launchers.arguments import parse
+from podplan.launchers.argparse import parse
 from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import counted, mode, pods, replicas_written, spec_of
