@@ -10,7 +10,7 @@ from podplan.groups import Group
 from podplan.lint import checks
 from podplan.lint.policy import Policy, PolicyError, Scope, filled
 from podplan.lint.seen import Seen
-from podplan.lint.subject import Hit, Job, Subject, for_one
+from podplan.lint.subject import Hit, Job, Subject, for_few
 from podplan.provenance import Place
 from podplan.typing import Any, NamedTuple
 
@@ -104,7 +104,7 @@ def _asked(policies: tuple[Policy, ...], job: Job) -> Asked:
     return known[like]
 
 
-@for_one
+@for_few  # what is on differs by namespace and folder, and files of these take turns
 def _asked_before(_policies: tuple[Policy, ...]) -> dict[Hashable, Asked]:
     return {}
 

@@ -12,6 +12,8 @@ from podplan.typing import Any, NamedTuple, TypeVar, cast
 T = TypeVar("T")
 U = TypeVar("U")
 
+FEW = 16
+
 
 class Job(NamedTuple):
     """One CR with all that it lowers to.
@@ -51,6 +53,22 @@ def for_one(function: Callable[[U], T]) -> Callable[[U], T]:
             result = function(one)
             latest = one
         return result
+
+    return remembered
+
+
+def for_few(function: Callable[[U], T]) -> Callable[[U], T]:
+    """The same where a few take turns: of more than FEW, the one that came first is worked out anew."""
+    kept: dict[int, tuple[U, T]] = {}  # each with what it is of, so that nothing else gets its id
+
+    def remembered(one: U) -> T:
+        known = kept.get(id(one))
+        if known is None:
+            known = one, function(one)
+            if len(kept) >= FEW:
+                del kept[next(iter(kept))]
+            kept[id(one)] = known
+        return known[1]
 
     return remembered
 

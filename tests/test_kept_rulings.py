@@ -1,0 +1,67 @@
+"""What is worked out for a file is kept for the next one of its kind, and no more of it than a bound."""
+
+from __future__ import annotations
+
+import pytest
+
+from podplan.check import check_sources
+from podplan.emit import emit
+from podplan.lint import apply
+from podplan.lint.catalogue import ours
+from podplan.lint.policy import Policy
+from podplan.lint.subject import FEW, Job, for_few
+from podplan.pipeline import Settings
+from podplan.reading import Reader
+from podplan.source import read
+from tests.policies import inventory
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+
+def test_policies_are_sorted_once_for_each_ruling_however_the_files_take_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sorted_out: list[int] = []
+    whole = apply._asked_anew
+
+    def counted(policies: tuple[Policy, ...], job: Job) -> apply.Asked:
+        sorted_out.append(id(policies))
+        return whole(policies, job)
+
+    monkeypatch.setattr(apply, "_asked_anew", counted)
+    levels = {"a": "restricted", "b": "baseline", "c": "privileged"}
+    spaces = {name: {"podSecurity": level} for name, level in levels.items()}
+    container = {"name": "main", "image": "registry.example.com/train:1"}
+    spec = {"replicaSpecs": [{"type": "worker", "template": {"spec": {"containers": [container]}}}]}
+    crs = [
+        {
+            "apiVersion": "batch.tensorstack.dev/v1beta1",
+            "kind": "PyTorchTrainingJob",
+            "metadata": {"name": f"job-{number}", "namespace": "abc"[number % 3]},
+            "spec": spec,
+        }
+        for number in range(12)
+    ]
+    sources = [read(emit([cr]).encode(), f"{number}.yaml") for number, cr in enumerate(crs)]
+    settings = Settings(policies=tuple(ours()))
+    check_sources(sources, settings, Reader(inventory({"namespaces": spaces})))
+    assert len(sorted_out) == len(set(sorted_out)) == len(levels)
+
+
+def test_a_few_things_are_kept_and_the_first_is_let_go() -> None:
+    made: list[str] = []
+
+    def upper(name: str) -> str:
+        made.append(name)
+        return name.upper()
+
+    kept = for_few(upper)
+    first, *others = names = [f"name {number}" for number in range(FEW + 1)]
+    for name in (*names, *others, first):
+        assert kept(name) == name.upper()
+    assert made == [*names, first]
+
+
+def test_nothing_gets_what_was_kept_for_something_that_is_gone() -> None:
+    kept = for_few(tuple[int])
+    assert [kept([number]) for number in range(1000)] == [(number,) for number in range(1000)]
