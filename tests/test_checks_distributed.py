@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podplan.lint.checks import _hosts
-from podplan.provenance import Indexed
+from podplan.varying import Indexed
 from tests.policies import findings
 
 Data = dict[str, Any]

@@ -14,8 +14,9 @@ from podplan.diff.model import ABSENT, Difference
 from podplan.diff.values import compared
 from podplan.findings import value_at
 from podplan.groups import Group
-from podplan.provenance import Doc, Indexed
+from podplan.provenance import Doc
 from podplan.report.diff_changes import lines
+from podplan.varying import Indexed
 
 NAMES = st.sampled_from(["a", "b", "c", "env", "limits", "ports"])
 WORDS = st.one_of(

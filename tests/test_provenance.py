@@ -9,11 +9,8 @@ from podplan.provenance import (
     Doc,
     Fact,
     Flag,
-    Indexed,
-    Listing,
     Origin,
     Place,
-    Run,
     at,
     computed,
     copied,
@@ -24,6 +21,7 @@ from podplan.provenance import (
     trace,
 )
 from podplan.source import read
+from podplan.varying import Indexed, Listing, Run
 
 PORT = Fact("port", "the port is 23456", "anchored", "somewhere", 23456)
 TEXT = b"name: bert\nimage: a:1\nreplicas: 4\nenv:\n- {name: A, value: x}\nempty:\n"

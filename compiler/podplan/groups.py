@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
-from podplan.provenance import Doc, Fact, Flag, Indexed, Listing, Marked, Path, Run, split
+from podplan.provenance import Doc, Fact, Flag, Marked, Path, split
 from podplan.typing import Any, NamedTuple
+from podplan.varying import Indexed, Listing, Run
 
 CONFIGURED = "configured"  # the basis of a fact whose value the configuration gives
 

@@ -13,10 +13,11 @@ from podplan.cli.output import write
 from podplan.cli.producing import produce
 from podplan.groups import Group, at_index, folded
 from podplan.pipeline import Plan
-from podplan.provenance import Doc, Indexed, Path
+from podplan.provenance import Doc, Path
 from podplan.requests import RequestError
 from podplan.selecting import NoSuchField, select
 from podplan.typing import Any
+from podplan.varying import Indexed
 
 
 @click.command("why")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from podplan.diff.model import ABSENT
 from podplan.diff.values import Delta, compared
 from podplan.groups import Group
-from podplan.provenance import Indexed, Listing, Run
+from podplan.varying import Indexed, Listing, Run
 
 Told = Callable[[Any], Any]
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.provenance import Doc, Indexed, Listing, Path
+from podplan.provenance import Doc, Path
 from podplan.typing import Any, NamedTuple
+from podplan.varying import Indexed, Listing
 
 _PORT = re.compile(r"(?:\.[\w.-]+)?(?::(\d{1,5})(?!\d))?", re.ASCII)  # after a host, which may go on
 _MOST_DIGITS = 7

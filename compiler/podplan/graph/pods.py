@@ -11,8 +11,8 @@ from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.find import find
 from podplan.lint.checks._resources import ACCELERATOR, effective, resources, shown
-from podplan.provenance import Indexed, Listing, Run
 from podplan.typing import Any, NamedTuple
+from podplan.varying import Indexed, Listing, Run
 
 _STANDARD = ("cpu", "memory")
 _MOST_PROGRAMS = 3

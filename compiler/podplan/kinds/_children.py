@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from podplan import facts
 from podplan.kinds._job import Job, name_of
 from podplan.kinds._patterns import INDEX, Known, filled, naming
-from podplan.provenance import Cursor, Fact, Indexed, Marked, Place, Why, at, copied
+from podplan.provenance import Cursor, Fact, Marked, Place, Why, at, copied
 from podplan.typing import Any
+from podplan.varying import Indexed
 
 Tree = dict[str, Any]
 

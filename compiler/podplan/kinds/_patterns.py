@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from podplan.kinds._job import Job
 from podplan.patterns import pattern
-from podplan.provenance import Indexed
 from podplan.typing import Any
+from podplan.varying import Indexed
 
 Known = Mapping[str, Any]  # text, a number, an Indexed text, or None for what is not known, by word
 WORD = pattern(r"\{([a-z]+(?:-[a-z]+)*)\}")

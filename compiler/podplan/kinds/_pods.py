@@ -11,8 +11,9 @@ from podplan.kinds._job import Job, Launch, Role
 from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._patterns import INDEX, filled, naming
 from podplan.kinds._scheduling import scheduled, scheduler_labels
-from podplan.provenance import Cursor, Fact, Indexed, Why, at, copied
+from podplan.provenance import Cursor, Fact, Why, at, copied
 from podplan.typing import Any
+from podplan.varying import Indexed
 
 REPLICA_INDEX = 0  # as a part of an Indexed text: the index itself
 

@@ -8,8 +8,9 @@ from podplan.kinds._children import Tree, metadata, selector
 from podplan.kinds._job import Job, Role
 from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import replica_name, why_named
-from podplan.provenance import Fact, Indexed, Marked, Why, at
+from podplan.provenance import Fact, Marked, Why, at
 from podplan.typing import Any
+from podplan.varying import Indexed
 
 # The settings that have a part in how replicas call each other.
 NAMING = (facts.SERVICE_HOST, facts.SERVICE_PER, facts.SERVICE_NAME, facts.SERVICE_JOB_NAME, facts.POD_NAME)

@@ -12,8 +12,9 @@ from podplan.kinds._patterns import filled, naming
 from podplan.kinds._pods import why_named
 from podplan.kinds._services import NAMING, host
 from podplan.kubernetes.shape import entries, mapping, text
-from podplan.provenance import Cursor, Fact, Indexed, Listing, Marked, Run, Why, at, computed, default
+from podplan.provenance import Cursor, Fact, Marked, Why, at, computed, default
 from podplan.typing import NamedTuple
+from podplan.varying import Indexed, Listing, Run
 
 PLACEHOLDER = "placeholder written by podplan, not a key\n"
 

@@ -10,7 +10,8 @@ from podplan.kinds._pods import REPLICA_INDEX, each_container, launched, pod_spe
 from podplan.kinds._scheduling import members, pod_groups, scheduler_labels
 from podplan.kinds._services import services
 from podplan.kinds.generic_job.variables import Variables, substituted, variables
-from podplan.provenance import Cursor, Indexed, at
+from podplan.provenance import Cursor, at
+from podplan.varying import Indexed
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:

@@ -14,8 +14,9 @@ from podplan.kinds._children import Tree, replacing
 from podplan.kinds._job import Job, Role, by
 from podplan.kinds._pods import REPLICA_INDEX, replica_name
 from podplan.patterns import pattern
-from podplan.provenance import Cursor, Indexed, Marked, at, computed
+from podplan.provenance import Cursor, Marked, at, computed
 from podplan.typing import Any, NamedTuple
+from podplan.varying import Indexed
 
 VARIABLE = pattern(
     r"\$\$|\$\((?:(?P<type>type)|(?P<rank>rank)|replicas\[(?P<replicas>[^\[\]()]+)\]"

@@ -8,8 +8,9 @@ from podplan.kinds._job import Job, Role, name_of
 from podplan.kinds._patterns import INDEX, WORD, filled
 from podplan.kinds._services import NAMING, host
 from podplan.kinds.pytorch_training_job.elastic import elastic
-from podplan.provenance import Cursor, Fact, Indexed, Marked, Why, at
+from podplan.provenance import Cursor, Fact, Marked, Why, at
 from podplan.typing import Any
+from podplan.varying import Indexed
 
 
 def uses_torchrun(job: Job) -> bool:

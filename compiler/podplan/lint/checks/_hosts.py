@@ -10,8 +10,8 @@ from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._jobs import replicas_by_type, roles
 from podplan.lint.subject import Job, for_one
 from podplan.patterns import pattern
-from podplan.provenance import Indexed, Listing
 from podplan.typing import NamedTuple
+from podplan.varying import Indexed, Listing
 
 _SLOTS = pattern(r"\sslots=(\d+)")
 _NUMBERED = pattern(r".*?(\d{1,9})\Z")

@@ -14,8 +14,8 @@ from podplan.lint.checks._jobs import Instance, Named, named, written
 from podplan.lint.checks._together import NAME, Again, Sharers, named_place
 from podplan.lint.locate import locate
 from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Indexed
 from podplan.typing import Any, NamedTuple
+from podplan.varying import Indexed
 
 # What must fit into a DNS label of 63 characters, and what becomes of it where it does not.
 BOUND = {

@@ -16,8 +16,8 @@ from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches
 from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Indexed
 from podplan.typing import Any, NamedTuple
+from podplan.varying import Indexed
 
 
 class Wanted(NamedTuple):

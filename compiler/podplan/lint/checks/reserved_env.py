@@ -10,8 +10,9 @@ from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
-from podplan.provenance import Indexed, Path, trace
+from podplan.provenance import Path, trace
 from podplan.typing import Any
+from podplan.varying import Indexed
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
 _BY_LAUNCHER = {
