@@ -16,7 +16,8 @@ from typing import NamedTuple
 import pytest
 
 from podplan import rendering
-from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, BoundExceeded
+from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.source import read
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
 from tests.golden import podplan as here
 
@@ -156,6 +157,13 @@ def test_a_base_that_reaches_a_limit_is_named_besides_the_profile(tmp_path: Path
     run = podplan("check", "job.yaml", cwd=laid_out(tmp_path, files), env={"PODPLAN_LIMITS": "aliases=2"})
     assert run.code == 4
     assert run.err.startswith("podplan: job.yaml: bases/job.yaml: more than 2 aliases; ")
+
+
+def test_a_text_that_no_file_had_is_named_as_the_file_that_it_stands_for() -> None:
+    """An editor, a revision or standard input gives it."""
+    with pytest.raises(BoundExceeded, match="^a: larger than 8,388,608 bytes; split the file ") as caught:
+        read(b"x" * (MAX_FILE_BYTES + 1), "a")
+    assert caught.value.file == "a"
 
 
 def test_a_limit_that_was_reached_knows_its_file_in_another_process_too() -> None:
