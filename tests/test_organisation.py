@@ -182,8 +182,8 @@ TWICE = CHECKED.replace("{level: job}", "{level: set}").replace(
 @pytest.mark.parametrize(
     ("own", "says", "gives"),
     [
-        (TWICE, "message", "this check gives {job}, {namespace}"),
-        (TWICE, "help", "this check gives {job}, {namespace}"),
+        (TWICE, "message", "this check gives {first}, {job}, {namespace}"),
+        (TWICE, "help", "this check gives {first}, {job}, {namespace}"),
         (
             CHECKED.replace("child-name-too-long\nparams: {suffix: 6, most: 9}", "no-gang"),
             "message",
