@@ -161,7 +161,7 @@ def test_a_base_that_reaches_a_limit_is_named_besides_the_profile(tmp_path: Path
 
 def test_a_text_that_no_file_had_is_named_as_the_file_that_it_stands_for() -> None:
     """An editor, a revision or standard input gives it."""
-    with pytest.raises(BoundExceeded, match="^a: larger than 8,388,608 bytes; split the file ") as caught:
+    with pytest.raises(BoundExceeded, match=r"^a: larger than 8,388,608 bytes; split the file ") as caught:
         read(b"x" * (MAX_FILE_BYTES + 1), "a")
     assert caught.value.file == "a"
 
