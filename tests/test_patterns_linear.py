@@ -10,7 +10,7 @@ import pytest
 from podplan.lint.checks._secrets import _WITH_PASSWORD
 from podplan.lint.checks.waits import _FOREVER, _LOOP
 from podplan.lint.directives import _LATE_UNTIL
-from podplan.report.diff_text import _COMMAND
+from podplan.report.visible import _COMMAND
 from podplan.source.secrecy import _LOOKS_SECRET
 
 LENGTH = 40_000  # characters, of which the square takes seconds; an eighth of them a 64th of that

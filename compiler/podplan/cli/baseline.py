@@ -10,7 +10,7 @@ import click
 from podplan.cli.checking import checking, demand_all, run
 from podplan.cli.completing import files
 from podplan.cli.options import default_paths, input_options, lowering_options
-from podplan.cli.output import replace_file, say, write
+from podplan.cli.output import replace_file, say, write_text
 from podplan.cli.terms import read_baseline, rule_options
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
@@ -89,7 +89,9 @@ def show(paths: Sequence[str], **flags: Any) -> int:
     """List what is in the baseline; what podplan check PATHS no longer finds is marked as gone."""
     now = _now(paths, flags)
     kept, left_out = pruned(read_baseline(now.file), now.entries, lambda one: _is_gone(one, now))
-    write("".join(f"{_line(one)}\n" for one in kept) + "".join(f"{_line(one)} (gone)\n" for one in left_out))
+    write_text(
+        "".join(f"{_line(one)}\n" for one in kept) + "".join(f"{_line(one)} (gone)\n" for one in left_out)
+    )
     _say(f"{now.file}: {_counted(kept)} still there, {_number(left_out)} gone")
     return 0
 

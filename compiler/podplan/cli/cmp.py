@@ -21,7 +21,7 @@ from podplan.cli.checking import demand_all, exit_code
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
 from podplan.cli.options import FAIL_ON, Request, request
-from podplan.cli.output import drop_output, say, write
+from podplan.cli.output import drop_output, say, tell, write
 from podplan.cli.terms import rule_options
 from podplan.config import config_for
 from podplan.emit import emit_document
@@ -191,7 +191,7 @@ def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterab
         say("no JobProfile here, and so nothing to apply")
         code = NOTHING
     elif made.result.findings or made.lacking:
-        click.echo(render(made.result), err=True, nl=False)
+        tell(render(made.result))
         _hint(made)
     if made.lacking:
         _warn([f"{made.lacking[0]} did not give all of its CRs, and so nothing is handed over"])

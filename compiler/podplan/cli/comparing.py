@@ -13,7 +13,7 @@ from podplan.calibration.folding import folded
 from podplan.calibration.job import Compared, compared
 from podplan.calibration.writing import with_settings
 from podplan.cli.exits import CLEAN, FINDINGS, WRONG_REQUEST
-from podplan.cli.output import reason, replace_file, write
+from podplan.cli.output import reason, replace_file, write, write_text
 from podplan.cli.producing import Produced
 from podplan.config.files import named, nearest
 from podplan.limits import MAX_FILE_BYTES
@@ -58,8 +58,8 @@ def compare(made: Produced, path: str, dump: str, adopt: bool, format_: str, fla
         left = bool(wanted.after.differences)
         count = len(wanted.values)
         notes.append(f"wrote {count} setting{'' if count == 1 else 's'} into {target}")
-    shown = comparison.as_json if format_ == "json" else comparison.as_text
-    write(shown(folded(before.differences, wanted.by), wanted.values, before.kind, notes))
+    render, out = (comparison.as_json, write) if format_ == "json" else (comparison.as_text, write_text)
+    out(render(folded(before.differences, wanted.by), wanted.values, before.kind, notes))
     return FINDINGS if left else CLEAN
 
 

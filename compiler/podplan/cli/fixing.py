@@ -9,9 +9,10 @@ import click
 from podplan.check import Result
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.options import Request
-from podplan.cli.output import replace_text, write
+from podplan.cli.output import replace_text, tell, write
 from podplan.cli.progress import shown
 from podplan.report.style import Style
+from podplan.report.visible import unheard
 from podplan.requests import RequestError
 from podplan.typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,7 +41,7 @@ def make_fixes(paths: Sequence[str], wanted: Request, unsafe: bool) -> Result:
     repaired = _repaired(paths, wanted, unsafe)
     for file, text in repaired.texts.items():
         replace_text(file, repaired.before[file], text)
-    click.echo(told(repaired, written=True), nl=False, err=True)
+    tell(told(repaired, written=True))
     return repaired.result
 
 
@@ -49,8 +50,8 @@ def show_fixes(paths: Sequence[str], wanted: Request, unsafe: bool, style: Style
     from podplan.report.fixing import diff, told
 
     repaired = _repaired(paths, wanted, unsafe)
-    write(diff(repaired, style))
-    click.echo(told(repaired, written=False), nl=False, err=True)
+    write(unheard(diff(repaired, style)))
+    tell(told(repaired, written=False))
     return FINDINGS if repaired.texts else CLEAN
 
 

@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, say, write
+from podplan.cli.output import replace_text, say, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.formatting import formats, formatted
 from podplan.formatting.compiling import demand_same
@@ -19,6 +19,7 @@ from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources, standard_input
 from podplan.report.fixing import difference
 from podplan.report.formatting import counted, fault_line
+from podplan.report.visible import unheard, visible
 from podplan.requests import RequestError
 from podplan.source import Source
 from podplan.typing import Any
@@ -72,12 +73,12 @@ def command(
         secret |= {source.file} if source.holds_secret else set()
     changed = {file: text for file, text in after.items() if text != before[file]}
     for source in broken:
-        click.echo(fault_line(source), err=True)
+        tell(f"{fault_line(source)}\n")
     if diff:
         shown = {file: text for file, text in changed.items() if file not in secret}
-        write(difference(before, shown, style_of(color, os.environ)))
+        write(unheard(difference(before, shown, style_of(color, os.environ))))
     elif check:
-        write("".join(f"would reformat {file}\n" for file in changed))
+        write_text("".join(f"would reformat {visible(file)}\n" for file in changed))
     elif from_input:
         write("".join(after.values()))
     else:

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import click
-
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import configuration
-from podplan.cli.output import not_a_folder, reason, replace_file, say, write
+from podplan.cli.output import not_a_folder, reason, replace_file, say, tell, write_text
 from podplan.cli.producing import Produced, produce
 from podplan.config import RenderSettings
 from podplan.pipeline import Plan, Settings
@@ -212,10 +210,10 @@ def _compare(one: Found) -> int:
     path = one.folder.path
     tracked = _tracked(path)
     found = _differences(one, tracked)
-    write(as_text(path, found, {each.name: _diff(one, each) for each in found}))
+    write_text(as_text(path, found, {each.name: _diff(one, each) for each in found}))
     again = "podplan render --update writes it" if one.folder.place else "the same without --check writes it"
     again += ", git add takes it along" if tracked is not None else ""
-    click.echo(counted(path, found, len(one.texts), again), err=True)
+    tell(f"{counted(path, found, len(one.texts), again)}\n")
     return FINDINGS if found else CLEAN
 
 
@@ -229,7 +227,7 @@ def _write(found: Sequence[Found]) -> int:
         changed = [name for name, text in one.texts.items() if replace_file(os.path.join(path, name), text)]
         for name in one.orphaned:
             _remove(os.path.join(path, name))
-        click.echo(written(path, len(changed), len(one.texts), len(one.orphaned)), err=True)
+        tell(f"{written(path, len(changed), len(one.texts), len(one.orphaned))}\n")
     return CLEAN
 
 

@@ -8,7 +8,7 @@ import click
 
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
-from podplan.cli.output import replace_file, say, write
+from podplan.cli.output import replace_file, say, tell, write
 from podplan.findings import Problem
 from podplan.provenance import Doc, trace
 from podplan.reading.documents import Item, items
@@ -29,7 +29,8 @@ def command(file: str, output: str, **_: Any) -> int:
     if isinstance(found, Unread):
         raise RequestError(f"{file}: {found.reason}")
     for fault in found.faults:
-        click.echo(f"{file}:{fault.span.line}:{fault.span.column}: {fault.rule} {fault.message}", err=True)
+        place = f"{file}:{fault.span.line}:{fault.span.column}"
+        tell(f"{place}: {fault.rule} {fault.message}\n")
     documents = [item for item in items(found) if item.doc.data is not None]
     if not any(item.what == "cr" for item in documents):
         say(f"{file}: no training job here, so nothing to import")
@@ -41,7 +42,7 @@ def command(file: str, output: str, **_: Any) -> int:
         text, problems = import_cr(item.doc) if item.what == "cr" else _refused(item)
         left_out = "" if text else "; it is not imported"
         for problem in problems[: None if text else 1]:
-            click.echo(f"{file}:{_line(item.doc)}: {problem.message}{left_out}", err=True)
+            tell(f"{file}:{_line(item.doc)}: {problem.message}{left_out}\n")
         texts += [text] if text else []
     text = "---\n".join(texts)
     if output and text:

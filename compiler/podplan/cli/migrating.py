@@ -9,7 +9,7 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, say, write
+from podplan.cli.output import replace_text, say, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.migrating import Migrated, migrated, migrates
 from podplan.migrating.checked import worse
@@ -20,6 +20,7 @@ from podplan.reading.opening import Unread, sources
 from podplan.report.fixing import difference
 from podplan.report.formatting import fault_line
 from podplan.report.migrating import summary, told
+from podplan.report.visible import unheard
 from podplan.requests import RequestError
 from podplan.source import Source, read
 from podplan.typing import Any
@@ -53,7 +54,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
             continue
         if source.faults and mentions_ours(source.text):
             broken += 1
-            click.echo(fault_line(source), err=True)
+            tell(f"{fault_line(source)}\n")
         elif migrates(source):
             before[source.file], found[source.file] = source, migrated(source)
     if not before and not broken:
@@ -69,11 +70,12 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
         if what.done or what.refused or proven:
             report += told(file, what, proven, withheld.get(file, ""))
     if diff:
-        click.echo(report, nl=False, err=True)
+        tell(report)
         shown = {file: text for file, text in kept.items() if not before[file].holds_secret}
-        write(difference({file: before[file].text for file in shown}, shown, style_of(color, os.environ)))
+        old = {file: before[file].text for file in shown}
+        write(unheard(difference(old, shown, style_of(color, os.environ))))
     else:
-        write(report)
+        write_text(report)
     if not (check or diff):
         for file, text in kept.items():
             replace_text(file, before[file].text, text)

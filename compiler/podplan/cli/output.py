@@ -38,19 +38,38 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+def write_text(text: str) -> None:
+    """``text`` for people, without colours, to standard output: no terminal and no workflow obeys any of it.
+
+    Raises what ``write`` does.
+    """
+    write(_harmless(text))
+
+
+def tell(text: str) -> None:
+    """The same to standard error."""
+    import click
+
+    click.echo(_harmless(text), err=True, nl=False)
+
+
+def _harmless(text: str) -> str:
+    from podplan.report.visible import unheard, visible
+
+    return unheard("\n".join(map(visible, text.split("\n"))))
+
+
 def say(*sentences: str) -> None:
     """Sentences for people to standard error, a line each, the first one as podplan's.
 
-    What strangers wrote into them moves no cursor. Where nothing can be written there, nobody can be told
-    so: the exit code has to say it alone.
+    What strangers wrote into them moves no cursor, and no workflow obeys it. Where nothing can be written
+    there, nobody can be told so: the exit code has to say it alone.
     """
     if sys.stderr is None:
         return
-    from podplan.report.visible import visible
-
-    lines = "\n".join(said for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said).split("\n")
+    lines = "".join(f"{said}\n" for said in (f"podplan: {sentences[0]}", *sentences[1:]) if said)
     try:
-        sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
+        sys.stderr.write(_harmless(lines))
         sys.stderr.flush()
     except OSError:
         _drop(sys.stderr)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import click
-
 from podplan.check import Result, summarised
 from podplan.cli.checking import exit_code
 from podplan.cli.exits import FINDINGS
 from podplan.cli.options import Request, default_paths, request
+from podplan.cli.output import tell
 from podplan.pipeline import Plan
 from podplan.reading import Reader
 from podplan.reading.files import expand
@@ -63,4 +62,4 @@ def _tell(result: Result) -> None:
     """The findings on standard error."""
     from podplan.report.full import render
 
-    click.echo(render(result), err=True, nl=False)
+    tell(render(result))

@@ -10,6 +10,7 @@ from importlib import import_module
 from podplan.check import Result
 from podplan.cli.output import replace_file, write
 from podplan.report.style import PLAIN, Style
+from podplan.report.visible import unheard
 from podplan.requests import RequestError
 from podplan.typing import Any, NamedTuple, TypeVar
 
@@ -89,7 +90,7 @@ def write_texts(said: tuple[str, ...], wanted: Reports) -> None:
 def rendered(result: Result, format_: str, style: Style = PLAIN) -> str:
     """The text of a format."""
     render: Callable[..., str] = import_module(f"podplan.report.{format_}").render
-    return render(result, style) if format_ in STYLED else render(result)
+    return unheard(render(result, style)) if format_ in STYLED else render(result)
 
 
 def style_of(color: str, environment: Mapping[str, str]) -> Style:

@@ -9,7 +9,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import say, write
+from podplan.cli.output import say, write, write_text
 from podplan.cli.producing import produce
 from podplan.pipeline import Plan
 from podplan.reading.opening import sources, standard_input
@@ -78,7 +78,7 @@ def command(
     source = _read(pods) if pods else None
     found = seen(named.name, plan.groups, expected, source, told)
     render = {"text": reporting.as_text, "json": reporting.as_json, "yaml": reporting.as_yaml}[format_]
-    write(render(plan.cr, act(named._replace(replicas=tuple(found)))))
+    (write_text if format_ == "text" else write)(render(plan.cr, act(named._replace(replicas=tuple(found)))))
     return CLEAN
 
 

@@ -10,7 +10,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, request
-from podplan.cli.output import replace_file, say, write
+from podplan.cli.output import replace_file, say, write, write_text
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded
 from podplan.lint.policy import Policy
@@ -62,7 +62,10 @@ def command(
         return NOTHING
     from podplan.report.testing import render_json, render_text
 
-    write((render_json if format_ == "json" else render_text)(outcome, coverage))
+    if format_ == "json":
+        write(render_json(outcome, coverage))
+    else:
+        write_text(render_text(outcome, coverage))
     if outcome.given_up:
         raise BoundExceeded(in_one(outcome.given_up))
     if outcome.failures:

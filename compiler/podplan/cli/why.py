@@ -9,7 +9,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import write
+from podplan.cli.output import write, write_text
 from podplan.cli.producing import produce
 from podplan.groups import Group, at_index, folded
 from podplan.pipeline import Plan
@@ -38,7 +38,10 @@ def command(file: str, path: str, format_: str, **flags: Any) -> int:
     doc, where = _find(file, made.plans, path)
     from podplan.report import why
 
-    write(why.as_json(doc, where) if format_ == "json" else why.as_text(doc, where))
+    if format_ == "json":
+        write(why.as_json(doc, where))
+    else:
+        write_text(why.as_text(doc, where))
     return CLEAN
 
 

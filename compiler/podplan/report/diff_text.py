@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from textwrap import wrap
 
 from podplan.diff.model import ABSENT, Diff, Difference
 from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
 from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
+from podplan.report.visible import unheard
 
 WIDTH = 80  # within which a change is told in one line
 GREEN = "32"
-_COMMAND = re.compile(r"^([^\S\n]*)::", re.MULTILINE)  # of a workflow, in whose log this may be
 _COLOURS = {"created": GREEN, "mended": GREEN, "removed": RED, "broken": RED, "re-run": YELLOW}
 
 
@@ -30,7 +29,7 @@ def render(diff: Diff, style: Style = PLAIN) -> str:
         parts += _changes(diff, style)
     notes = [line for note in diff.notes for line in _wrapped(f"note    {note}", 8)]
     parts += ["\n".join(notes)] if notes else []
-    return _COMMAND.sub(r"\1\\x3a:", "\n\n".join(parts).replace("##[", "## [")) + "\n"
+    return unheard("\n\n".join(parts)) + "\n"
 
 
 def _jobs(diff: Diff, style: Style) -> list[str]:

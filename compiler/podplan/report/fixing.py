@@ -38,16 +38,20 @@ def difference(before: Mapping[str, str], after: Mapping[str, str], style: Style
     return "".join(
         _ended(line, style)
         for file in sorted(after)
-        for line in unified(
-            before[file].splitlines(keepends=True), after[file].splitlines(keepends=True), (file, file)
-        )
+        for line in unified(_lines(before[file]), _lines(after[file]), (file, file))
     )
+
+
+def _lines(text: str) -> list[str]:
+    """As ``patch`` takes them: a line ends with a line feed and with nothing else."""
+    *ended, last = text.split("\n")
+    return [*(f"{line}\n" for line in ended), *([last] if last else [])]
 
 
 def _ended(line: str, style: Style) -> str:
     text = line.rstrip("\r\n")
     ending = line[len(text) :] or "\n\\ No newline at end of file\n"
-    return style.paint(text, _colour(line)) + ending
+    return style.paint(visible(text), _colour(line)) + ending
 
 
 def _colour(line: str) -> str:

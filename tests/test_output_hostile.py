@@ -1,0 +1,113 @@
+"""What commands say to people: names and texts of strangers move no cursor, and no workflow obeys them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from podplan.report.visible import unheard, visible
+from tests.command import podplan
+from tests.github_runner import parsed
+
+PROFILE = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: a}
+spec:
+  job: GenericJob
+  image:   "##[add-mask]a:1"  # \u202e gnp \u2028# x
+  run:
+    - |
+      ::error::x
+      ##[add-mask]x
+  roles: [{role: worker,   replicas: 1}]
+"""
+NAMES = ("::error ::a.yaml", "a\n::error ::b.yaml", "##[group].yaml", "\x1b[31m.yaml", "a\r::error ::c.yaml")
+HEARD = "x\\n::error ::y ##[group]z\\u001b[31m"
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u202a-\u202e\u2028\ud800-\udfff]")
+
+
+@pytest.fixture
+def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / ".git").mkdir()
+    for name in NAMES:
+        (tmp_path / name).write_text(PROFILE)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("check", "--format", "full"),
+        ("check", "--format", "concise"),
+        ("check", "--fix", "--diff"),
+        ("fmt", "--check"),
+        ("fmt", "--diff"),
+        ("migrate", "--check"),
+        ("migrate", "--diff"),
+        ("render", "--check", "-o", "::error ::out"),
+        ("lower",),
+        ("test", "--coverage"),
+        ("why", NAMES[0], "spec.replicaSpecs[0].template.spec.containers[0].args"),
+        ("why", NAMES[1], "metadata.name"),
+        ("import", NAMES[1]),
+        ("status", NAMES[1]),
+        ("baseline", "create"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("hostile")
+def test_names_and_texts_stay_text(arguments: tuple[str, ...]) -> None:
+    _harmless(*arguments)
+
+
+@pytest.mark.parametrize("key", ["inventory", "extend", "baseline", "select", "policies", "exclude"])
+def test_settings_stay_text(hostile: Path, key: str) -> None:
+    value = f'"{HEARD}"' if key in ("inventory", "extend", "baseline") else f'["{HEARD}"]'
+    (hostile / "podplan.toml").write_text(f"{key} = {value}\n")
+    _harmless("check", "--format", "concise")
+
+
+def test_a_baseline_stays_text(hostile: Path) -> None:
+    podplan("baseline", "create")
+    kept = json.loads((hostile / "podplan-baseline.json").read_text())
+    for one in kept["findings"]:
+        one["message"] = one["file"] = json.loads(f'"{HEARD}"')
+    (hostile / "podplan-baseline.json").write_text(json.dumps(kept))
+    _harmless("baseline", "show")
+
+
+def _harmless(*arguments: str) -> None:
+    run = podplan(*arguments)
+    assert run.out + run.err
+    for said in (run.out, run.err):
+        assert not list(parsed(said)), said
+        assert not OBEYED.search(said), said
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J.yaml", "a\nb.yaml"])
+def test_a_file_in_the_wrong_form_is_named_in_one_line(hostile: Path, name: str) -> None:
+    (hostile / name).write_text(PROFILE)
+    run = podplan("fmt", "--check", name)
+    assert run.out == f"would reformat {visible(name)}\n"
+
+
+def test_a_line_of_a_difference_ends_where_patch_ends_it(hostile: Path) -> None:
+    (hostile / "a.yaml").write_text(PROFILE)
+    said = podplan("fmt", "--diff", "a.yaml").out
+    assert "\\u202e gnp \\u2028# x\n" in said
+    assert "No newline" not in said
+
+
+@pytest.mark.parametrize("mark", ["\u00ad", "\u180e", "\ufff9", "\U000e0041"])
+def test_what_cannot_be_seen_is_written_out(mark: str) -> None:
+    assert visible(f"a{mark}b") == f"a{mark.encode('unicode_escape').decode()}b"
+
+
+def test_what_a_report_needs_is_left_as_it_is() -> None:
+    said = "  ::: a.yaml:1:2\n  -- a::b\n# [x]"
+    assert unheard(said) is said
