@@ -1,8 +1,9 @@
 """What a change of a CR does under the same name: to a job that runs, and to one that is done.
 
-A GitOps tool that applies a CR patches it; it does not delete and make it anew. So what becomes of a change
-is up to the controller, and of most fields nobody has documented that it looks at them again once it has made
-the Pods. Those are *re-run* here: only a job made anew has the change.
+A GitOps tool that applies a CR patches it; it does not delete and make it anew, unless with Replace=true
+(https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/). So what becomes of a change is up to the
+controller, and of most fields nobody has documented that it looks at them again once it has made the Pods.
+Those are *re-run* here: only a job made anew has the change.
 """
 
 from __future__ import annotations
@@ -15,18 +16,6 @@ from podplan.provenance import Fact, Path
 How = Literal["none", "in-place", "re-run"]
 ORDER: tuple[How, ...] = ("none", "in-place", "re-run")
 
-APPLIED = Fact(
-    "change.applied",
-    "a CR that is applied again under its name is patched, and not made anew",
-    "documented",
-    "https://argo-cd.readthedocs.io/en/stable/user-guide/sync-options/, Replace=true is what would",
-)
-DONE = Fact(
-    "change.done",
-    "a job that is done stays done, whatever is changed in it",
-    "assumed",
-    "t9k-semantics §1.5: no condition leads back from Completed",
-)
 METADATA = Fact(
     "change.metadata",
     "labels and annotations of the CR change, and nothing that runs",

@@ -1,7 +1,7 @@
 """The kinds of job that podplan knows: one package each, and one line in this table.
 
-A package has ``KIND``, ``compile(profile, inventory)`` and ``lower(cr, options)``; nothing else knows that it
-exists. Packages are imported only when a document of their kind turns up.
+A package has the modules ``compile``, ``lower`` and ``decompile``; nothing else knows that it exists. It is
+imported only when a document of its kind turns up.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ from podplan.nearest import did_you_mean
 from podplan.provenance import Cursor, at, computed
 from podplan.typing import Any, NamedTuple
 
-Tree = dict[str, Any]
-
 _TEMPLATE_FIELDS = frozenset(
     ("image", "run", "env", "data", "shm", "workingDir", "ports", "container", "pod")
 )

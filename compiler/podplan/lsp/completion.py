@@ -21,7 +21,7 @@ from podplan.typing import Any
 
 PROFILES = "podplan/v1"
 TOP = ("apiVersion", "kind", "metadata", "spec")
-_FIELD, _VALUE, _ENUM, _NAME, _VARIABLE = 10, 12, 20, 18, 6  # CompletionItemKind
+_FIELD, _ENUM, _NAME, _VARIABLE = 10, 20, 18, 6  # CompletionItemKind
 
 Item = dict[str, Any]
 

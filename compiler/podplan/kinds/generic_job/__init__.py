@@ -1,3 +1,1 @@
 """GenericJob: compiled from a profile, taken apart again, and lowered to Pods."""
-
-KIND = "GenericJob"
