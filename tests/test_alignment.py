@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.alignment import MAX_COMPARED, stretches, unified
-from tests.test_linear import work
+from tests.work import work
 
 Shape = Callable[[int], tuple[list[str], list[str]]]
 LINES = st.lists(st.sampled_from("abcdefgh"), max_size=30)

@@ -19,7 +19,7 @@ import yaml
 from podplan import bundled, kubernetes
 from podplan.findings import Change, Problem
 from podplan.kubernetes import names, nulls, schemas, structure
-from tests.test_linear import work
+from tests.work import work
 
 ROOT = File(__file__).parents[1]
 POD: dict[str, Any] = {

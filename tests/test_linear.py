@@ -6,13 +6,10 @@ Calls and lines are counted and not seconds, so a busy machine makes no differen
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from contextlib import chdir
-from cProfile import Profile
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -39,6 +36,7 @@ from podplan.source import comments, read
 from podplan.source.comments import MARKER, markers_around
 from podplan.source.places import line_start
 from podplan.source.tree import trees
+from tests.work import work
 
 DEEPSPEED = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -110,28 +108,6 @@ def moved(text: str) -> None:
     assert found.done
     assert not found.refused
     assert migrated(read(found.text.encode(), "")).done == ()
-
-
-def work(function: Callable[[], Any]) -> int:
-    """How many calls are made, of what is written in Python and in C, and how many lines of podplan are run.
-
-    Each round of a loop is a line at least, also in a comprehension that calls nothing.
-    """
-    lines = 0
-
-    def tell(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal lines
-        lines += event == "line"
-        return tell if frame.f_globals.get("__name__", "").startswith("podplan.") else None
-
-    profile = Profile()
-    before = sys.gettrace()
-    sys.settrace(tell)
-    try:
-        profile.runcall(function)
-    finally:
-        sys.settrace(before)
-    return lines + sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.parametrize(
