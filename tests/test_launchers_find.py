@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.launchers import colossalai, deepspeed, mpirun, torchrun
+from podplan.launchers import colossalai, deepspeed, mpirun, torchrun, wrappers
 from podplan.launchers.find import Found, Invocation, find
 from podplan.launchers.words import Word
 from podplan.limits import BoundExceeded
@@ -438,3 +438,25 @@ def test_programs_behind_programs_are_looked_behind_so_far() -> None:
     """Each looked at all words that were left, so that 500 KB of env took minutes."""
     assert only(find(container(["env"] * 50 + ["torchrun", "a.py"]))).launcher == "torchrun"
     assert only(find(container(["env"] * 51 + ["torchrun", "a.py"]))).launcher == "other"
+
+
+def test_each_word_that_env_sets_a_variable_with_is_gone_through_once() -> None:
+    copied = 0
+
+    class Words(tuple[Word, ...]):
+        """Words that count what is copied where a part of them is taken."""
+
+        def __getitem__(self, at: Any) -> Any:
+            nonlocal copied
+            found = super().__getitem__(at)
+            if not isinstance(at, slice):
+                return found
+            copied += len(found)
+            return Words(found)
+
+    words = Words(Word(text) for text in ("env", *(f"A{number}=1" for number in range(500)), "python"))
+    inner = wrappers.inner(words)
+    assert inner is not None
+    assert [word.text for word in inner.words] == ["python"]
+    assert len(inner.assigned) == 500
+    assert copied < 4 * len(words)

@@ -139,11 +139,12 @@ def _env(words: tuple[Word, ...]) -> Inner:
     if rest and last in ("-S", "--split-string"):
         rest = (*_split(rest[0]), *rest[1:])
     assigned: dict[str, str | None] = {}
-    while rest and _ASSIGNMENT.match(rest[0].text):
-        name, _, value = rest[0].text.partition("=")
-        assigned[name] = value if rest[0].known else None
-        rest = rest[1:]
-    return Inner(rest, assigned)
+    at = 0
+    while at < len(rest) and _ASSIGNMENT.match(rest[at].text):
+        name, _, value = rest[at].text.partition("=")
+        assigned[name] = value if rest[at].known else None
+        at += 1
+    return Inner(rest[at:], assigned)
 
 
 def _split(word: Word) -> tuple[Word, ...]:
