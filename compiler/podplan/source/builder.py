@@ -113,32 +113,32 @@ class Builder:
             if in_map:
                 if kind is scalar:
                     if has_properties and (event.tag is not None or event.anchor is not None):
-                        key, end = properties.key(event, data), event.end_mark.index
+                        key, end = properties.key(event, data), event.end_mark
                     elif event.style:
-                        key, end = event.value, event.end_mark.index
+                        key, end = event.value, event.end_mark
                     else:
                         try:
                             key = keys[event.value]
-                            end = None  # the key is as long as its text, and marks are dear
+                            end = None  # the key is as long as its text: one mark less to keep
                         except Odd:
-                            key, end = properties.odd_key(event, data), event.end_mark.index
+                            key, end = properties.odd_key(event, data), event.end_mark
                 elif kind is MappingEndEvent:
                     if merging and merging[-1] is data:
                         merge(merging.pop(), places, troubles)
                         table(places, self._tables)
                     if places[1]:
-                        places[1] = event.end_mark.index
+                        places[1] = event.end_mark
                     data, places, in_map = stack.pop()
                     continue
                 elif kind is AliasEvent:
                     key = properties.alias_key(event)
-                    end = event.end_mark.index
+                    end = event.end_mark
                 else:
                     key, end = self._collection_as_key(event, get, len(stack))
                 if key in data:
                     repeated.append(places)
                     del data[key]
-                key_start = event.start_mark.index
+                key_start = event.start_mark
                 event = get()
                 kind = type(event)
             if kind is scalar:
@@ -152,14 +152,14 @@ class Builder:
                         value = properties.odd_value(event)
                 if in_map:
                     data[key] = value
-                    places.append((key, key_start, end, event.start_mark.index, event.end_mark.index))
+                    places.append((key, key_start, end, event.start_mark, event.end_mark))
                 else:
                     data.append(value)
-                    places.append((event.start_mark.index, event.end_mark.index))
+                    places.append((event.start_mark, event.end_mark))
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 is_map = kind is MappingStartEvent
                 below: Any = {} if is_map else []
-                below_places = [event.start_mark.index, event.flow_style, is_map]
+                below_places = [event.start_mark, event.flow_style, is_map]
                 if in_map:
                     data[key] = below
                     places.append((key, key_start, end, below_places, None))
@@ -177,13 +177,13 @@ class Builder:
                 data, places, in_map = below, below_places, is_map
             elif kind is SequenceEndEvent:
                 if places[1]:
-                    places[1] = event.end_mark.index
+                    places[1] = event.end_mark
                 data, places, in_map = stack.pop()
             elif kind is AliasEvent:
                 value, target = properties.alias(event, data, stack)
                 if key.__class__ is Merge and in_map and not isinstance(value, dict):
                     value = bad_source(event, troubles)
-                alias = Alias(event.start_mark.index, event.end_mark.index, target)
+                alias = Alias(event.start_mark, event.end_mark, target)
                 if in_map:
                     data[key] = value
                     places.append((key, key_start, end, alias, None))
@@ -211,7 +211,7 @@ class Builder:
         return start
 
     def _finish(self, data: Any, place: tuple[Any, Any], start: int) -> None:
-        if data is None and place[0] == place[1]:
+        if data is None and place[0].index == place[1].index:
             return  # nothing between two markers
         if self._repeated:
             self._tell_repeated()
@@ -252,4 +252,4 @@ class Builder:
             what = "mapping" if isinstance(first, MappingStartEvent) else "list"
             message = f"a key is a {what}, which Kubernetes refuses; write a word, or quote the key"
             self.troubles.add("YAML008", message, start, end)
-        return self.text[start:end], end
+        return self.text[start:end], event.end_mark

@@ -28,7 +28,7 @@ def merge(data: dict[Any, Any], places: list[Any], troubles: Troubles) -> None:
             merged.update(source)
         overridden = {one for source in maps for one in source if one in explicit}
         if overridden:
-            _warn_of(key, sorted((starts[one], one) for one in overridden), troubles)
+            _warn_of(key, sorted((starts[one].index, one) for one in overridden), troubles)
     data.clear()
     data.update(merged)
 

@@ -1,10 +1,13 @@
 """Where the parts of a document stand in its text.
 
-Offsets are 0-based, in code points. Those of a collection are one list, its *places*: ``start, end,
-is_mapping``, then a tuple for each entry: ``(key, key start, key end, value start, value end)`` in a mapping,
-``(value start, value end)`` in a list. The end of a key that is written as it is read may be None: its length
-tells. A value that is a collection has its own places as value start and None as value end; an alias has an
-``Alias``. ``end`` is False for block collections: libyaml lets their end overshoot.
+Of each part the marks of libyaml's parser are kept: to ask every one of them for its offset would cost more.
+Those of a collection are one list, its *places*: ``start, end, is_mapping``, then a tuple for each entry:
+``(key, key start, key end, value start, value end)`` in a mapping, ``(value start, value end)`` in a list.
+The end of a key that is written as it is read may be None: its length tells. A value that is a collection has
+its own places as value start and None as value end; an alias has an ``Alias``. ``end`` is False for block
+collections: libyaml lets their end overshoot.
+
+Offsets, which all others get, are 0-based and in code points.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ Table = dict[str, tuple[Any, ...]]
 
 
 class Alias(NamedTuple):
-    """The place of ``*name``: its own offsets, and the places of the collection that it stands for."""
+    """The place of ``*name``: its own marks, and the places of the collection that it stands for."""
 
     start: Any
     end: Any
@@ -41,7 +44,7 @@ class Merge:
 
 
 class Entry(NamedTuple):
-    """The places of one entry of a collection; those of the key are None in a list."""
+    """One entry of a collection: the offsets of its key (None in a list), and where its value stands."""
 
     key_start: Any
     key_end: Any
@@ -63,14 +66,14 @@ def entry(place: Any, step: str | int, tables: dict[int, Table]) -> Entry | None
         if found is None:
             return None
         key, key_start, key_end, start, end = found
-        return Entry(key_start, _key_end(key, key_start, key_end), start, end)
+        return Entry(key_start.index, _key_end(key, key_start, key_end), start, end)
     if not isinstance(step, int) or not 0 <= step < len(place) - HEAD:
         return None
     return Entry(None, None, *place[HEAD + step])
 
 
-def _key_end(key: str, start: int, end: Any) -> Any:
-    return start + len(key) if end is None else end
+def _key_end(key: str, start: Any, end: Any) -> Any:
+    return start.index + len(key) if end is None else end.index
 
 
 def table(places: list[Any], tables: dict[int, Table]) -> Table:
@@ -109,7 +112,7 @@ def repeated_keys(places: list[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
         if isinstance(key, Merge):
             continue
         if key in first:
-            yield key, start, _key_end(key, start, end), first[key]
+            yield key, start.index, _key_end(key, start, end), first[key].index
         else:
             first[key] = start
 
@@ -119,15 +122,16 @@ def offsets(place: Any, end: Any, base: int, text: str) -> tuple[int, int]:
 
     A block ends with its last value, without the blank lines and comments that may follow.
     """
-    start = place[0] if isinstance(place, list) else place.start if isinstance(place, Alias) else place
+    first = place[0] if isinstance(place, list) else place.start if isinstance(place, Alias) else place
+    start = first.index + base
     last, stop = place, end
     while isinstance(last, list) and not last[1]:
         *_, last, stop = last[-1]
     if isinstance(last, list):
-        return start + base, last[1] + base
+        return start, last[1].index + base
     if isinstance(last, Alias):
-        return start + base, last.end + base
-    return start + base, scalar_end(text, last + base, stop + base)
+        return start, last.end.index + base
+    return start, scalar_end(text, last.index + base, stop.index + base)
 
 
 def line_start(text: str, offset: int) -> int:
