@@ -29,13 +29,7 @@ def secret(job: Job) -> Group:
         {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": metadata(
-                job,
-                _named(job, facts.SSH_SECRET),
-                kind="Secret",
-                labels=job.labels,
-                why=why_named(job, facts.SSH_SECRET),
-            ),
+            "metadata": _head(job, facts.SSH_SECRET, "Secret"),
             "type": "kubernetes.io/ssh-auth",
             "data": {
                 "ssh-privatekey": key,
@@ -54,13 +48,7 @@ def config_map(job: Job, files: Tree) -> Group:
         {
             "apiVersion": "v1",
             "kind": "ConfigMap",
-            "metadata": metadata(
-                job,
-                _named(job, facts.JOB_FILES),
-                kind="ConfigMap",
-                labels=job.labels,
-                why=why_named(job, facts.JOB_FILES),
-            ),
+            "metadata": _head(job, facts.JOB_FILES, "ConfigMap"),
             "data": files,
         },
     )
@@ -201,6 +189,11 @@ def ssh_port(job: Job) -> Marked:
 def _port(job: Job, key: str) -> Tree:
     port, name = job.options.fact(facts.SSH_PORT), job.options.fact(facts.SSH_PORT_NAME)
     return {"name": at((name, job.spec), name.value), key: at((port, job.spec), port.value)}
+
+
+def _head(job: Job, named: Fact, kind: str) -> Tree:
+    """The metadata of an object of the job that is called by the fact ``named``."""
+    return metadata(job, _named(job, named), kind=kind, labels=job.labels, why=why_named(job, named))
 
 
 def _named(job: Job, fact: Fact) -> str:
