@@ -111,3 +111,44 @@ def test_what_cannot_be_seen_is_written_out(mark: str) -> None:
 def test_what_a_report_needs_is_left_as_it_is() -> None:
     said = "  ::: a.yaml:1:2\n  -- a::b\n# [x]"
     assert unheard(said) is said
+
+
+HIDDEN = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: a}
+spec:
+  job: GenericJob
+  image:   a:1
+  env: {DB_PASSWORD: hunter2hunter2, A: b}
+  roles: [{role: worker,   replicas: 1, env: {API_TOKEN: hunter2hunter2}, run: [a]}]
+"""
+OLD = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: GenericJob
+metadata: {name: a}
+spec:
+  runPolicy:
+    cleanUpPolicy: all
+  replicaSpecs:
+  - type: worker
+    replicas: 2
+    template:
+      spec:
+        containers:
+        - name: main
+          env: [{name: DB_PASSWORD, value: hunter2hunter2}]
+          image: busybox:1.36
+          commands: [sleep, "60"]
+"""
+
+
+@pytest.mark.parametrize(("command", "text"), [("fmt", HIDDEN), ("migrate", OLD)])
+def test_a_difference_has_stars_for_values_of_secret_variables(
+    tmp_path: Path, command: str, text: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "a.yaml").write_text(text)
+    run = podplan(command, "--diff", "a.yaml", cwd=tmp_path)
+    assert run.out.count("**************") >= 1
+    assert "hunter2" not in run.out + run.err

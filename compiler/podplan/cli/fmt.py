@@ -11,15 +11,15 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
 from podplan.cli.output import replace_text, say, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
+from podplan.cli.showing import shown_difference
 from podplan.formatting import formats, formatted
 from podplan.formatting.compiling import demand_same
 from podplan.pipeline import Settings
 from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources, standard_input
-from podplan.report.fixing import difference
 from podplan.report.formatting import counted, fault_line
-from podplan.report.visible import unheard, visible
+from podplan.report.visible import visible
 from podplan.requests import RequestError
 from podplan.source import Source
 from podplan.typing import Any
@@ -57,10 +57,9 @@ def command(
     found: Iterable[Source | Unread] = (
         [standard_input(stdin_filename)] if from_input else sources(expand(paths, wanted.exclude))
     )
-    before: dict[str, str] = {}
+    before: dict[str, Source] = {}
     after: dict[str, str] = {}
     broken: list[Source] = []
-    secret = set()
     for source in found:
         if isinstance(source, Unread) or not (
             formats(source) or (source.faults and mentions_ours(source.text))
@@ -69,21 +68,19 @@ def command(
         if source.faults:
             broken.append(source)
             continue
-        before[source.file], after[source.file] = source.text, _formatted(source, wanted.settings)
-        secret |= {source.file} if source.holds_secret else set()
-    changed = {file: text for file, text in after.items() if text != before[file]}
+        before[source.file], after[source.file] = source, _formatted(source, wanted.settings)
+    changed = {file: text for file, text in after.items() if text != before[file].text}
     for source in broken:
         tell(f"{fault_line(source)}\n")
     if diff:
-        shown = {file: text for file, text in changed.items() if file not in secret}
-        write(unheard(difference(before, shown, style_of(color, os.environ))))
+        write(shown_difference(before, changed, style_of(color, os.environ)))
     elif check:
         write_text("".join(f"would reformat {visible(file)}\n" for file in changed))
     elif from_input:
         write("".join(after.values()))
     else:
         for file, text in changed.items():
-            replace_text(file, before[file], text)
+            replace_text(file, before[file].text, text)
     if not before and not broken:
         if allow_nothing:
             return CLEAN

@@ -11,16 +11,15 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
 from podplan.cli.output import replace_text, say, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
+from podplan.cli.showing import shown_difference
 from podplan.migrating import Migrated, migrated, migrates
 from podplan.migrating.checked import worse
 from podplan.migrating.proof import proofs
 from podplan.reading.documents import mentions_ours
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources
-from podplan.report.fixing import difference
 from podplan.report.formatting import fault_line
 from podplan.report.migrating import summary, told
-from podplan.report.visible import unheard
 from podplan.requests import RequestError
 from podplan.source import Source, read
 from podplan.typing import Any
@@ -71,9 +70,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
             report += told(file, what, proven, withheld.get(file, ""))
     if diff:
         tell(report)
-        shown = {file: text for file, text in kept.items() if not before[file].holds_secret}
-        old = {file: before[file].text for file in shown}
-        write(unheard(difference(old, shown, style_of(color, os.environ))))
+        write(shown_difference(before, kept, style_of(color, os.environ)))
     else:
         write_text(report)
     if not (check or diff):
