@@ -398,13 +398,16 @@ def nested(levels: int, times: int) -> Env:
 
 
 ARGUMENTS = '"$@" ' * 25_000
+THOUSANDS = {f"A{one}": "" for one in range(10_001)}
 
 
 @pytest.mark.parametrize(
     ("given", "limit"),
     [
         (container(["a"] * 10_001), "words"),
-        (container(["a"], env={f"A{one}": "" for one in range(10_000)}), "words"),
+        (container(["sh", "-c", "a"], env=THOUSANDS), "words"),
+        (container(["env", "A=", "a"], env=THOUSANDS), "words"),
+        (container(["mpirun", "bash", "-c", "a"], env=THOUSANDS), "words"),
         (container(["sh", "-c", "a " * 10_000]), "words"),
         (container(["sh", "-c", ARGUMENTS, *["a"] * 9_000]), "words"),
         (container(["sh", "-c", ARGUMENTS.replace("@", "*"), *["a"] * 9_000]), "words"),
@@ -412,12 +415,39 @@ ARGUMENTS = '"$@" ' * 25_000
         (container(["a", *["$(A)"] * 20], env={"A": "a" * 131_000}), "characters"),
         (container(["sh", "-c", '"$@" ' * 50, "", "a" * 100_000]), "characters"),
     ],
-    ids=["words", "variables", "shell", "all arguments", "as one", "shells", "references", "text"],
+    ids=[
+        "words",
+        "variables",
+        "variables and one more",
+        "variables under mpirun",
+        "shell",
+        "all arguments",
+        "as one",
+        "shells",
+        "references",
+        "text",
+    ],
 )
 def test_what_a_small_file_would_make_much_of_is_given_up(given: dict[str, Any], limit: str) -> None:
     """A file of 150 KB filled the memory with the arguments that it repeated."""
     with pytest.raises(BoundExceeded, match=f'container "train" have more than [0-9,]+ {limit};'):
         find({"name": "train", **given})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [["a"], ["sh", "a.sh"], ["env", "torchrun", "a.py"], ["mpirun", "-np", "2", "a"], ["deepspeed", "a.py"]],
+)
+def test_variables_do_not_count_where_no_shell_looks_at_them(line: list[str]) -> None:
+    """Ten thousand variables for a program were refused, for what only a shell would make of them."""
+    [found] = [one for one in find(container(line, env=THOUSANDS)).invocations if not one.under]
+    assert len(found.variables) == len(THOUSANDS)
+
+
+def test_variables_count_once_however_many_shells_look_at_them() -> None:
+    most = dict(list(THOUSANDS.items())[:9_900])
+    line = "; ".join(["env B=1 sh -c 'env C=1 torchrun a.py'"] * 3)
+    assert len(find(container(["env", "A=1", "sh", "-c", line], env=most)).invocations) == 3
 
 
 @pytest.mark.parametrize(

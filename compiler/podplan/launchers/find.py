@@ -115,8 +115,9 @@ class _Around(NamedTuple):
 class _Container:
     """What grows while a container is looked at, and how much it may still grow."""
 
-    def __init__(self, container: Mapping[str, Any]) -> None:
+    def __init__(self, container: Mapping[str, Any], variables: int) -> None:
         self.name = container.get("name")
+        self.variables = variables  # that nothing has copied yet
         self.expanded: dict[Path, kubelet.Expanded] = {}
         self.faults: list[Fault] = []
         self.words = MAX_COMMAND_WORDS
@@ -130,6 +131,11 @@ class _Container:
             raise self._beyond("command-words", f"{MAX_COMMAND_WORDS:,} words")
         if self.text < 0:
             raise self._beyond("command-text", f"{MAX_COMMAND_TEXT:,} characters")
+
+    def count_variables(self) -> None:
+        """The variables, once: what sets one more copies all of them. Raises BoundExceeded."""
+        self.count(self.variables, 0)
+        self.variables = 0
 
     def _beyond(self, limit: str, most: str) -> BoundExceeded:
         named = f'container "{self.name}"' if isinstance(self.name, str) else "a container"
@@ -145,8 +151,7 @@ def find(container: Mapping[str, Any]) -> Found:
     variables = kubelet.environment(container)
     complete = not container.get("envFrom")
     words: list[Word] = []
-    looked = _Container(container)
-    looked.count(len(variables), 0)
+    looked = _Container(container, len(variables))
     for key in ("command", "args"):
         listed = container.get(key)
         for index, text in enumerate(listed if isinstance(listed, list) else ()):
@@ -172,6 +177,7 @@ def _command(words: tuple[Word, ...], around: _Around, looked: _Container) -> It
             break
         words = inner.words
         if inner.assigned:
+            looked.count_variables()
             around = around._replace(variables={**around.variables, **inner.assigned})
     if not words or around.depth > MAX_DEPTH:
         return
@@ -259,6 +265,7 @@ def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iter
         return
     line, given = words[at], words[at + 1 :]
     name = given[0] if given else words[0]
+    looked.count_variables()
     looked.count(0, len(line.text))
     from podplan.launchers import shell
 
