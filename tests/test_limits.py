@@ -35,6 +35,15 @@ cel: {validations: [{expression: EXPRESSION}]}
 examples:
 - {name: none, verdict: bad, object: {apiVersion: v1, kind: Pod}}
 """
+VAP = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few-replicas}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [batch], apiVersions: [v1], operations: [CREATE], resources: [jobs]}]
+  validations: [{expression: object.spec.parallelism < 9}]
+"""
 OWN = 'policies = ["policies"]\n'
 
 
@@ -148,6 +157,19 @@ def test_a_file_whose_name_is_in_the_sentence_anyway_is_named(name: str, said: s
     assert run.code == 4
     assert run.err.startswith(f"podplan: {said}"), run.err
     assert run.err.count("a: ") == ("a: " in said)
+
+
+@pytest.mark.parametrize("text", [CASES["cel-length"].files["policies/ORG001.yaml"], VAP], ids=["own", "vap"])
+@pytest.mark.parametrize("name", ["cel-length", "cel-bytes"])
+def test_a_policy_whose_expressions_are_too_much_is_named_where_it_is_read(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    case = CASES[name]
+    folder = laid_out(tmp_path, case.files | {"policies/ORG001.yaml": text})
+    run = podplan("check", ".", cwd=folder, env={"PODPLAN_LIMITS": f"{name}={case.value}"})
+    assert run.code == 4
+    assert run.err.startswith("podplan: policies/ORG001.yaml: "), run.err
+    assert run.err.count("policies/ORG001.yaml") == 1
 
 
 def test_a_base_that_reaches_a_limit_is_named_besides_the_profile(tmp_path: Path) -> None:

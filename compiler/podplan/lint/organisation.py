@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from podplan.findings import Problem, Severity
+from podplan.limits import BoundExceeded
 from podplan.lint.own_form import AS_FORM, FORM, faults
 from podplan.lint.policy import Policy, policy
 from podplan.lint.vap import BINDING_KIND, POLICY_KIND, is_admission, named, read_vap
@@ -37,7 +38,8 @@ class Organisation(NamedTuple):
 def organisation(folders: Sequence[str], known: Iterable[str]) -> Organisation:
     """The policies in folders; ``known`` are codes and names that are taken.
 
-    Raises RequestError for a folder or file that cannot be read, or is not YAML, and NoSuchPath.
+    Raises RequestError for a folder or file that cannot be read, or is not YAML, NoSuchPath and
+    BoundExceeded.
     """
     policies: list[Policy] = []
     problems: list[tuple[Doc, Problem]] = []
@@ -134,7 +136,10 @@ def _is_test(data: object) -> bool:
 
 
 def _problems(doc: Doc, taken: set[str]) -> list[Problem]:
-    found = faults(doc.data)
+    try:
+        found = faults(doc.data)
+    except BoundExceeded as error:
+        raise error.in_file(doc.name) from None
     if not any(problem.path[:1] in ((), ("id",), ("name",)) for problem in found):
         for key in ("id", "name"):
             if doc.data[key] in taken:

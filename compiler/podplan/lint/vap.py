@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from podplan.findings import Path, Problem, Severity
+from podplan.limits import BoundExceeded
 from podplan.lint.admitted import Resource, meant
 from podplan.lint.checks.by_cel import fault_problem, rules_of
 from podplan.lint.policy import Policy, Scope
@@ -92,7 +93,10 @@ def _policies(doc: Doc, bindings: list[Doc], docs: tuple[Doc, ...]) -> Iterator[
 
     spec = doc.data["spec"]
     body = _body(spec)
-    found = [fault_problem(body, fault) for fault in faults(rules_of(body))]
+    try:
+        found = [fault_problem(body, fault) for fault in faults(rules_of(body))]
+    except BoundExceeded as error:
+        raise error.in_file(doc.name) from None
     yield from ((doc, problem) for problem in found)
     yield from ((doc, problem) for problem in _ignored(spec, ("spec",)))
     resources = meant(spec.get("matchConstraints", {}).get("resourceRules") or ())
