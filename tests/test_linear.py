@@ -32,7 +32,7 @@ from podplan.migrating import migrated
 from podplan.provenance import Doc
 from podplan.reading.documents import items
 from podplan.rules import RULES
-from podplan.source import comments, read
+from podplan.source import Document, comments, read
 from podplan.source.comments import MARKER, markers_around
 from podplan.source.places import line_start
 from podplan.source.tree import trees
@@ -158,6 +158,23 @@ def test_a_file_without_comments_is_not_searched_for_what_they_are_about() -> No
     (document,) = source.documents
     assert work(placed_none) < 1_000
     assert work(lambda: said(source)) < 50
+
+
+@pytest.mark.parametrize(
+    "function", [comments.nodes, lambda document: list(comments.comments("", [document]))]
+)
+def test_each_part_of_a_document_is_found_from_what_holds_it_however_deep(
+    function: Callable[[Document], object],
+) -> None:
+    """A CR of a megabyte with one comment took three ways from the top for each part of it."""
+
+    def looked(depth: int) -> int:
+        text = "{a: " * depth + "[" + "b, " * 300 + "]" + "}" * depth
+        (document,) = read(text.encode(), "").documents
+        return work(partial(function, document))
+
+    looked(1)
+    assert looked(51) < looked(1) + 50 * 150  # that is half of the 300 entries for each level
 
 
 def test_what_has_no_fields_is_not_asked_for_their_order() -> None:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from podplan.patterns import pattern
 from podplan.source import Document, Path
+from podplan.source.document import Written
 from podplan.source.places import line_start
-from podplan.typing import Any, NamedTuple
+from podplan.typing import NamedTuple
 
 # A line that begins or ends a document.
 MARKER = pattern(r"^(?:---|\.\.\.)(?=[ \t\r\n]|$)", re.MULTILINE)
@@ -81,18 +82,19 @@ def markers_around(text: str, start: int, end: int) -> tuple[int, int]:
 
 def nodes(document: Document) -> list[Node]:
     """The keys and entries of a document, in the order of the text; what begins together, outermost first."""
-    found = (_node(document, path) for path, _ in _everything(document.data))
+    text = document.text
+    found = (_node(written, document.index, text) for written in document.written())
     return sorted(found, key=lambda node: (node.start, len(node.path)))
 
 
-def _node(document: Document, path: Path) -> Node:
-    span = document.span(path)
-    if isinstance(path[-1], str):
-        start = content = document.span(path, on_key=True).start
+def _node(written: Written, document: int, text: str) -> Node:
+    content, end = written.extent
+    if written.key is not None:
+        start = content = written.key[0]
     else:
-        start, content = dash_before(span.start, document.text), span.start
+        start = dash_before(content, text)
     # What stands behind an alias or a merge key has its place elsewhere, and its end may come before.
-    return Node(start, content, max(span.end, start), document.index, path)
+    return Node(start, content, max(end, start), document, written.path)
 
 
 def dash_before(start: int, text: str) -> int:
@@ -119,26 +121,15 @@ def dash_before(start: int, text: str) -> int:
 
 def _scalars(document: Document) -> Iterator[tuple[int, int]]:
     """The extents of keys and scalar values."""
-    for path, value in _everything(document.data):
-        if isinstance(path[-1], str):
-            key = document.span(path, on_key=True)
-            yield key.start, key.end
-        if not isinstance(value, dict | list):
-            span = document.span(path)
-            yield scalar_extent(document.text, span.start, span.end)
+    text = document.text
+    for written in document.written():
+        if written.key is not None:
+            yield written.key
+        if not isinstance(written.value, dict | list):
+            yield scalar_extent(text, *written.extent)
 
 
 def scalar_extent(text: str, start: int, end: int) -> tuple[int, int]:
     """Where a scalar has no comments: behind the first line of a block scalar, which may end in one."""
     header = _BLOCK_HEADER.match(text, start, end)
     return (header.end() if header else start), end
-
-
-def _everything(data: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The paths below the top, each with its value."""
-    entries: Any = (
-        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
-    )
-    for step, value in entries:
-        yield (*path, step), value
-        yield from _everything(value, (*path, step))

@@ -28,6 +28,18 @@ class Span(NamedTuple):
     end: int
 
 
+class Written(NamedTuple):
+    """A part of a document: where it starts and ends, and its key, which an entry of a list has none of.
+
+    The offsets are 0-based, in code points of the text of the file.
+    """
+
+    path: Path
+    value: Any
+    key: tuple[int, int] | None
+    extent: tuple[int, int]
+
+
 class Lines:
     """A text, and the line and column of its offsets; a byte order mark, up to ``base``, takes no column."""
 
@@ -130,6 +142,35 @@ class Document:
     def heading(self, path: Path) -> Span | None:
         """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
         return self._key(self._nearest(path)[0])
+
+    def written(self) -> Iterator[Written]:
+        """All below the top, in the order of the data; what holds something comes before what it holds.
+
+        Each is found from what holds it, and not from the top: a document costs what its parts do.
+        """
+        left = [self._entries(self.data, self._place[0], ())]
+        while left:
+            found = next(left[-1], None)
+            if found is None:
+                left.pop()
+                continue
+            written, place = found
+            yield written
+            if isinstance(written.value, dict | list):
+                left.append(self._entries(written.value, place, written.path))
+
+    def _entries(self, data: Any, place: Any, path: Path) -> Iterator[tuple[Written, Any]]:
+        """The entries of a map or list whose place is known, each with its own place."""
+        text = self.text
+        entries: Any = (
+            data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+        )
+        for step, value in entries:
+            here = entry(place, step, self._tables)
+            assert here is not None, "data has the places that it was read from"
+            key = None if here.key_start is None else (here.key_start + self._base, here.key_end + self._base)
+            extent = offsets(here.start, here.end, self._base, text)
+            yield Written((*path, step), value, key, extent), here.start
 
     def between(self, start: int, end: int) -> Span:
         """The stretch of the text between two offsets (0-based, in code points)."""
