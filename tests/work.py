@@ -1,6 +1,7 @@
 """How much work something is: counted, and not timed, so that a busy machine makes no difference.
 
 What takes twice the work for twice the input takes four times the work for four times the input, or less.
+What C does without a call has no count; of its time only the ratio is looked at.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from cProfile import Profile
+from time import process_time
 from types import FrameType
 from typing import Any
 
@@ -32,3 +34,15 @@ def work(function: Callable[[], Any]) -> int:
     finally:
         sys.settrace(before)
     return lines + sum(entry.callcount for entry in profile.getstats())
+
+
+def slowdown(function: Callable[[int], object], few: int, many: int) -> float:
+    """How many times as long ``function(many)`` takes as ``function(few)``, each at its best of five."""
+
+    def taken(number: int) -> float:
+        begun = process_time()
+        function(number)
+        return process_time() - begun
+
+    first, last = (min(taken(number) for _ in range(5)) for number in (few, many))
+    return last / first
