@@ -147,6 +147,8 @@ def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp
         ("suppressions", "a: more than 1 comments that ignore findings; "),
         ("command-words", 'a: the commands and variables of container "main" have more than 1 words; '),
         ("drawn", "a: a picture of count would have 3 parts, and at most 1 are drawn "),
+        ("replicas", "a: this is about 3 replicas, too many to write them all out; "),
+        ("written-text", "a: one document is more than 100 characters of YAML; "),
     ],
 )
 def test_a_file_whose_name_is_in_the_sentence_anyway_is_named(name: str, said: str, tmp_path: Path) -> None:
@@ -157,6 +159,26 @@ def test_a_file_whose_name_is_in_the_sentence_anyway_is_named(name: str, said: s
     assert run.code == 4
     assert run.err.startswith(f"podplan: {said}"), run.err
     assert run.err.count("a: ") == ("a: " in said)
+
+
+def test_of_several_files_the_one_with_the_most_replicas_is_named(tmp_path: Path) -> None:
+    files = {name: JOB.replace("name: count", f"name: {name[0]}") for name in ("a.yaml", "b.yaml", "c.yaml")}
+    files["b.yaml"] = files["b.yaml"].replace("replicas: 3", "replicas: 4")
+    run = podplan("lower", ".", cwd=laid_out(tmp_path, files), env={"PODPLAN_LIMITS": "replicas=9"})
+    assert (run.code, run.out) == (4, "")
+    assert run.err.startswith("podplan: b.yaml: this, with the other files, is about 10 replicas, too many ")
+
+
+def test_a_profile_that_does_not_render_is_named_once(tmp_path: Path) -> None:
+    folder = laid_out(tmp_path, profile(""))
+    limit = {"PODPLAN_LIMITS": "written-text=100"}
+    said = "one document is more than 100 characters of YAML; look for aliases of a long text in it"
+    for command, names in (("render", "job.yaml: "), ("test", "job.yaml does not render: ")):
+        run = podplan(
+            command, *(["--update", "--all"] if command == "test" else ["job.yaml"]), cwd=folder, env=limit
+        )
+        assert run.code == 4
+        assert run.err.startswith(f"podplan: {names}{said}"), run.err
 
 
 @pytest.mark.parametrize("text", [CASES["cel-length"].files["policies/ORG001.yaml"], VAP], ids=["own", "vap"])

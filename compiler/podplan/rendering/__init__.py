@@ -14,6 +14,7 @@ from podplan.reading.opening import Unread
 from podplan.rendering.origin import header
 from podplan.requests import RequestError
 from podplan.source import Source
+from podplan.typing import Any
 
 
 def all_plans(
@@ -51,25 +52,45 @@ def _refuse_duplicates(made: Iterable[Plan]) -> None:
 
 
 def rendered(plan: Plan, settings: Settings) -> str:
-    """The CR of a plan as one YAML document, with its header."""
+    """The CR of a plan as one YAML document, with its header. Raises BoundExceeded."""
     assert plan.cr is not None
-    return header(plan, settings) + emit_document(plan.cr.data)
+    return header(plan, settings) + _emitted(plan, plan.cr.data)
 
 
 def lowered(made: Sequence[Plan]) -> Iterator[str]:
     """The lowered objects of plans as YAML documents, every replica written out. Raises BoundExceeded."""
-    groups = [group for plan in made for group in plan.groups]
-    demand_few("this", sum(group.replicas for group in groups))
-    for group in groups:
-        for data in expand(group):
-            yield emit_document(data)
+    _demand_few(made)
+    for plan in made:
+        for group in plan.groups:
+            for data in expand(group):
+                yield _emitted(plan, data)
+
+
+def _demand_few(made: Iterable[Plan]) -> None:
+    """Raises BoundExceeded for more replicas than are written out, which names the file with most of them."""
+    of_file: dict[str, int] = {}
+    for plan in made:
+        file = plan.item.doc.name
+        of_file[file] = of_file.get(file, 0) + sum(group.replicas for group in plan.groups)
+    try:
+        demand_few("this, with the other files," if len(of_file) > 1 else "this", sum(of_file.values()))
+    except BoundExceeded as error:
+        raise error.in_file(max(of_file, key=of_file.__getitem__)) from None
 
 
 def lowered_folded(made: Sequence[Plan]) -> Iterator[str]:
     """The replica groups of plans as YAML documents, with ``{0..31}`` for the index; for reading."""
     for plan in made:
         for group in plan.groups:
-            yield f"# {_size(group)}\n{emit_document(folded(group))}"
+            yield f"# {_size(group)}\n{_emitted(plan, folded(group))}"
+
+
+def _emitted(plan: Plan, data: Any) -> str:
+    """A document that came of a plan. Raises BoundExceeded, which names the file."""
+    try:
+        return emit_document(data)
+    except BoundExceeded as error:
+        raise error.in_file(plan.item.doc.name) from None
 
 
 def _size(group: Group) -> str:

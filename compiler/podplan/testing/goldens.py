@@ -88,7 +88,8 @@ def _compared(
     try:
         now = render(source, settings, reader)
     except BoundExceeded as error:
-        return _failed(source.file, f"{source.file} does not render: {error}", beyond=True)
+        reason = str(error).removeprefix(f"{source.file}: ")
+        return _failed(source.file, f"{source.file} does not render: {reason}", beyond=True)
     if now.text is None:
         return Outcome(1, failures=now.failures)
     try:
