@@ -11,6 +11,7 @@ class Indexed(NamedTuple):
     parts: tuple[str | int, ...]
 
     def text(self, index: int) -> str:
+        """The text of the replica with this index, from 0."""
         return "".join([str(index + part) if isinstance(part, int) else part for part in self.parts])
 
 
@@ -28,6 +29,7 @@ class Listing(NamedTuple):
     pieces: tuple[str | Run, ...]
 
     def text(self) -> str:
+        """The whole text, a line for each replica."""
         return "".join(
             piece
             if isinstance(piece, str)

@@ -14,7 +14,10 @@ def without_null_fields(value: Any) -> Any:
 
 
 def without_nulls(schema: Schema, value: Any, version: str) -> Any:
-    """An object of Kubernetes without its nulls: fields are left out, entries are the zero of their type."""
+    """An object of Kubernetes without its nulls: fields are left out, entries are the zero of their type.
+
+    ``schema`` says of which type an entry of a list or a map is, with the definitions of ``version``.
+    """
     schema = resolve(schema, version)
     if isinstance(value, dict):
         fields = schema.get("properties", {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from podplan.typing import Any
 
-# The classes of plain data by the names that JSON Schema has for them; of numbers, a boolean is none there.
+# The classes of plain data by the names of JSON Schema, where a boolean is no integer, though bool is an int.
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),

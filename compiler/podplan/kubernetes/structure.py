@@ -27,7 +27,11 @@ _ANY_STRING = {"type": "string"}
 
 
 def explain(schema: Schema, value: object, version: str, path: Path = ()) -> Iterator[Problem]:
-    """The problems of ``value`` under ``schema``, in the order of the value; none when it is valid."""
+    """The problems of ``value`` under ``schema``, in the order of the value; none when it is valid.
+
+    ``value`` is plain data of any shape, without nulls, and ``path`` leads to it; the definitions that the
+    schema refers to are those of ``version``. Source: the verdicts of API servers in fixtures/kubernetes/.
+    """
     schema = resolve(schema, version)
     if not _has_type(schema, value):
         yield wrong_type(value, schema["type"], path)

@@ -75,7 +75,7 @@ class _Parsing:
         self._positional(at)
         for word in unknown:
             self._fault(word, f'{self.grammar.launcher} has no option "{word.text.partition("=")[0]}"')
-        if self.script is None and self.grammar.scripted and "help" not in self.found:
+        if self.script is None and "help" not in self.found:
             self._fault(self.start, f"{self.grammar.launcher} needs a script to run")
 
     def _positional(self, at: int) -> None:

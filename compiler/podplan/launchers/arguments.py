@@ -28,7 +28,6 @@ class Grammar(NamedTuple):
     launcher: str
     options: tuple[Known, ...]
     abbreviated: bool = True
-    scripted: bool = True
 
 
 class Option(NamedTuple):
