@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from podplan.launchers import colossalai, deepspeed, mpirun, torchrun, wrappers
 from podplan.launchers.find import Found, Invocation, find
 from podplan.launchers.words import Word
-from podplan.limits import BoundExceeded
+from podplan.limits import MAX_COMMAND_TEXT, BoundExceeded
 from tests.effort import examples
 from tests.work import work
 
@@ -126,6 +126,8 @@ def test_places_are_those_before_the_kubelet_replaces() -> None:
     assert (nodes.value, text[nodes.word.start : nodes.word.end]) == ("2", "--nnodes=$(N)")
     assert found.script is not None
     assert text[found.script.start : found.script.end] == "a.py"
+    (word,) = only(find(container(["python", "a.py", "$(N)"], env={"N": "2000000"}))).arguments
+    assert (word.text, word.start, word.end) == ("2000000", 0, len("$(N)"))
 
 
 def test_variables_of_the_line_reach_the_launcher() -> None:
@@ -149,6 +151,15 @@ def test_what_is_not_known_is_none_and_no_error() -> None:
     assert (facts.nodes, facts.processes, facts.max_restarts) == (None, None, None)
     assert not facts.line.sure
     assert found.errors == ()
+
+
+@pytest.mark.parametrize(("value", "nodes"), [("4", (4, 4)), ("$N", None)])
+def test_variables_that_env_sets_are_known_where_their_values_are(
+    value: str, nodes: tuple[int, int] | None
+) -> None:
+    facts = in_bash(f"env PET_NNODES={value} torchrun a.py").facts
+    assert isinstance(facts, torchrun.Torchrun)
+    assert facts.nodes == nodes
 
 
 def test_a_secret_is_not_known() -> None:
@@ -432,6 +443,20 @@ def test_what_a_small_file_would_make_much_of_is_given_up(given: dict[str, Any],
     """A file of 150 KB filled the memory with the arguments that it repeated."""
     with pytest.raises(BoundExceeded, match=f'container "train" have more than [0-9,]+ {limit};'):
         find({"name": "train", **given})
+
+
+def test_what_is_at_the_bounds_is_read() -> None:
+    assert find(container(["a"] * 10_000)).invocations[0].arguments
+    with pytest.raises(BoundExceeded):
+        find(container(["a"] * 10_001))
+    most = ["a" * (MAX_COMMAND_TEXT // 4)] * 4
+    assert len(find(container(most)).invocations) == 1
+    with pytest.raises(BoundExceeded):
+        find(container([*most, "a"]))
+
+
+def test_so_many_programs_are_found() -> None:
+    assert len(find(container(["sh", "-c", "a;" * 201])).invocations) == 200
 
 
 @pytest.mark.parametrize(
