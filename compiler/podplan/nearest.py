@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 _LIKENESS = 0.65
 _LONGEST = 200
@@ -12,10 +13,15 @@ _MOST_LISTED = 8
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known name that ``word`` was probably meant to be, or ""; case does not count."""
+    return _nearest(word[:_LONGEST].lower(), tuple(sorted(known)[:_MOST_CANDIDATES]))
+
+
+@lru_cache(maxsize=256)  # who writes a name wrong in one entry does so in all of them
+def _nearest(word: str, names: tuple[str, ...]) -> str:
     from difflib import get_close_matches
 
-    folded = {name.lower(): name for name in sorted(known)[:_MOST_CANDIDATES]}
-    found = get_close_matches(word[:_LONGEST].lower(), list(folded), 1, _LIKENESS)
+    folded = {name.lower(): name for name in names}
+    found = get_close_matches(word, list(folded), 1, _LIKENESS)
     return folded[found[0]] if found else ""
 
 

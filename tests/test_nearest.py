@@ -1,0 +1,23 @@
+"""The name that was probably meant."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from podplan.nearest import nearest
+from tests.work import work
+
+FIELDS = ("configMap", "emptyDir", "hostPath", "mount", "name", "pvc", "readOnly", "secret", "subPath")
+
+
+def test_the_nearest_name_whatever_the_order_and_the_case() -> None:
+    assert nearest("ReadOnyl", FIELDS) == nearest("READONYL", reversed(FIELDS)) == "readOnly"
+    assert nearest("readOnyl", ("READONLY", "name")) == "READONLY"
+    assert nearest("readOnyl", ("name",)) == ""
+    assert nearest("readOnyl", ()) == ""
+
+
+def test_a_name_that_is_wrong_in_each_of_many_entries_is_compared_once() -> None:
+    """Of 20,000 volumes with a field that there is not, comparing names was 40 % of the work."""
+    first, again = (work(partial(nearest, "subPathh", FIELDS)) for _ in range(2))
+    assert again < 15 < 100 < first
