@@ -291,6 +291,16 @@ def test_flags_of_any_length_and_number(sets: list[str], code: int, said: str, t
     assert len(run.err) < 2_000
 
 
+@pytest.mark.parametrize("key", [DEEP, "a." * 10**6, "k" * 10**6, "unknown"])
+def test_a_flag_that_nothing_uses_changes_nothing(key: str, tmp_path: Path) -> None:
+    """A CR takes no flag, so none is wrong there, and its length is no work."""
+    with chdir(laid_out(tmp_path, {"job.yaml": JOB})):
+        plain = here("check", "job.yaml")
+        started = time.process_time()
+        assert here("check", "--set", f"{key}=1", "job.yaml") == plain
+        assert time.process_time() - started < 2
+
+
 def test_a_rendered_file_that_names_what_is_too_deep_is_one_that_nothing_renders(tmp_path: Path) -> None:
     """Of a header, which a pull request brings, it was the same RecursionError, and the end of the run."""
     folder = laid_out(
