@@ -177,6 +177,11 @@ def test_renaming(data: Any, style: Any, draw: Any) -> None:
         ),
         ("a: yes\n", ("a",), "quote", None, 'a: "yes"\n'),
         ("a: 0x1F # hex\n", ("a",), "quote", None, 'a: "0x1F" # hex\n'),
+        ("a:\nb: 1\n", ("a",), "set", 1, "a: 1\nb: 1\n"),
+        ("{a: 1, two words }\n", ("two words",), "set", 1, "{a: 1, two words: 1 }\n"),
+        ('{"a:b", c}\n', ("a:b",), "set", 1, '{"a:b": 1, c}\n'),
+        ("? a\n:\n", ("a",), "set", 1, "? a\n: 1\n"),
+        ("- x\n-\n", (1,), "set", 1, "- x\n- 1\n"),
     ],
 )
 def test_texts(text: str, path: Path, op: str, value: Any, expected: str) -> None:
@@ -193,6 +198,9 @@ def test_texts(text: str, path: Path, op: str, value: Any, expected: str) -> Non
         ("spec:\n  environments:\n    a: &x\n      b: 1\n", ("spec", "environments", "a", "b"), "remove"),
         ("a: 1\nb: 2\n", ("a",), "rename"),
         ("? a\n: 1\n", ("b",), "set"),
+        ("? a\n? c\n", ("a",), "set"),
+        ("{b: 1, ? a}\n", ("a",), "set"),
+        ("{b: 1, two\n  lines}\n", ("two lines",), "set"),
         ("a: |\n  x", ("b",), "set"),
         ('a: "x"\n', ("a",), "quote"),
         ("a: |\n  x\n", ("a",), "quote"),

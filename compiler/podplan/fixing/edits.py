@@ -80,9 +80,20 @@ def _replaced(document: Document, path: Path, value: Any) -> Edit:
     if isinstance(now, dict | list) and now:
         raise Refused("a whole block would have to be written anew")
     span = document.span(path)
-    if span.start == span.end:  # nothing stands behind the key
-        return _edit(document, span, f" {written(value)}")
-    return _edit(document, span, written(value))
+    return _edit(document, span, _before_value(document, path) + written(value))
+
+
+def _before_value(document: Document, path: Path) -> str:
+    """What has to be written before a new value at ``path``: with nothing there, a blank, or the colon too."""
+    span = document.span(path)
+    if span.start != span.end:
+        return ""
+    key = document.heading(path) if isinstance(path[-1], str) else None
+    if key is None or ":" in document.text[key.end : span.start]:
+        return " "
+    if key.line != key.end_line or document.text[: key.start].rstrip()[-1:] == "?":
+        raise Refused('no ":" stands behind its key')
+    return ": "
 
 
 def _quoted(document: Document, path: Path) -> Edit:
@@ -102,7 +113,7 @@ def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
     siblings = value_at(document.data, parent)
     span = document.span(parent)
     if not siblings:
-        return _edit(document, span, f"{' ' if span.start == span.end else ''}{{{entry}}}")
+        return _edit(document, span, f"{_before_value(document, parent)}{{{entry}}}")
     if not isinstance(siblings, dict):
         raise Refused("what it belongs to is no mapping")
     own = [name for name in siblings if _is_own(document, (*parent, name))]
