@@ -178,7 +178,7 @@ def test_renaming(data: Any, style: Any, draw: Any) -> None:
         ("a: yes\n", ("a",), "quote", None, 'a: "yes"\n'),
         ("a: 0x1F # hex\n", ("a",), "quote", None, 'a: "0x1F" # hex\n'),
         ("a:\nb: 1\n", ("a",), "set", 1, "a: 1\nb: 1\n"),
-        ("{a: 1, two words }\n", ("two words",), "set", 1, "{a: 1, two words: 1 }\n"),
+        ("{a: 1, two words }\n", ("two words",), "set", 1, "{a: 1, two words : 1 }\n"),
         ('{"a:b", c}\n', ("a:b",), "set", 1, '{"a:b": 1, c}\n'),
         ("? a\n:\n", ("a",), "set", 1, "? a\n: 1\n"),
         ("- x\n-\n", (1,), "set", 1, "- x\n- 1\n"),

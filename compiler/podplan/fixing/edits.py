@@ -84,7 +84,7 @@ def _replaced(document: Document, path: Path, value: Any) -> Edit:
 
 
 def _before_value(document: Document, path: Path) -> str:
-    """What has to be written before a new value at ``path``: with nothing there, a blank, or the colon too."""
+    """What comes before a new value at ``path``: where nothing is written, a blank, or the colon too."""
     span = document.span(path)
     if span.start != span.end:
         return ""
