@@ -291,6 +291,26 @@ def test_a_revision_has_bounds(git: Git, tmp_path: Path, monkeypatch: pytest.Mon
         pass
 
 
+def test_folders_within_folders_have_a_bound(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "MAX_FOLDERS", 3)
+    for depth, is_read in ((3, True), (4, False)):
+        inner = _tree(git, b"100644 x.yaml\0" + bytes.fromhex(git("hash-object", "-w", "a.yaml")))
+        for _ in range(depth):
+            inner = _tree(git, b"40000 a\0" + bytes.fromhex(inner))
+        commit = git("commit-tree", "-m", "x", inner)
+        if is_read:
+            with revisions.tree(str(tmp_path), commit) as top:
+                assert os.path.exists(os.path.join(top, *["a"] * depth, "x.yaml"))
+        else:
+            with (
+                pytest.raises(BoundExceeded, match="4 folders within"),
+                revisions.tree(str(tmp_path), commit),
+            ):
+                pass
+
+
 def test_a_folder_without_git_says_so(tmp_path: Path) -> None:
     with pytest.raises(RequestError, match=r"not a git repository.*compare two folders"):
         revisions.commit_of(str(tmp_path), "HEAD")

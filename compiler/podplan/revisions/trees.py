@@ -14,6 +14,7 @@ from podplan.typing import IO, NamedTuple
 READ = (".yaml", ".yml", ".toml", ".json")  # what podplan may read of a repository
 LINK = "120000"
 FILES = ("100644", "100755", "100664")
+MAX_FOLDERS = 256  # within one another; Python removes a tree of many more by recursion, and fails
 
 
 class Entry(NamedTuple):
@@ -65,6 +66,11 @@ def _entries(root: str, commit: str) -> list[Entry]:
             continue
         if any(part.lower() in ("", ".", "..", ".git") for part in path.split("/")):
             raise RequestError(f"{commit[:12]} holds the path {path!a}, which no checkout would make")
+        if path.count("/") > MAX_FOLDERS:
+            raise BoundExceeded(
+                f"{commit[:12]} holds a file in {path.count('/'):,} folders within one another, and at most"
+                f" {MAX_FOLDERS} are read"
+            )
         entry = Entry(mode, blob, int(size) if size.isdigit() else 0, path)
         if mode == LINK and entry.size > os.pathconf("/", "PC_PATH_MAX"):
             continue
