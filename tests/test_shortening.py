@@ -7,6 +7,7 @@ import pytest
 from podplan.shortening import shortened
 from podplan.source.scalars import shown
 from podplan.source.troubles import short
+from podplan.status.told import shown as shown_of_state
 
 
 @pytest.mark.parametrize("length", [0, 1, 59, 60, 61, 10**6])
@@ -21,6 +22,8 @@ def test_the_end_of_a_tag_or_a_key_is_not_replaced_by_a_mark_that_is_no_shorter(
     for tell, longest in ((shown, 41), (short, 61)):
         assert tell("x" * longest) == "x" * longest
         assert tell("x" * (longest + 1)) == "x" * (longest - 1) + "…"
+    assert shown_of_state(10**60) == "1" + "0" * 60
+    assert shown_of_state(10**61) == "1" + "0" * 59 + "…"
 
 
 def test_a_key_that_is_cut_has_no_place_for_a_line_and_is_one_line() -> None:

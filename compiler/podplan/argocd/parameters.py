@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from podplan.nearest import meant_or_known
 from podplan.requests import RequestError
+from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple
 
 VARIABLE = "ARGOCD_APP_PARAMETERS"
@@ -118,4 +119,4 @@ def _plain(value: Value) -> Any:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return shortened(text, 60)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from podplan.nearest import nearest
 from podplan.patterns import pattern
+from podplan.shortening import shortened
 from podplan.typing import NamedTuple
 
 FORM = "# podplan: ignore[RULE] until=YYYY-MM-DD -- reason"
@@ -100,4 +101,4 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 40 else text[:40] + "…"
+    return shortened(text, 41)

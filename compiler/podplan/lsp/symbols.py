@@ -8,6 +8,7 @@ from podplan.findings import Path
 from podplan.lsp.documents import Open
 from podplan.lsp.positions import Encoding, lines, span
 from podplan.reading.documents import items
+from podplan.shortening import shortened
 from podplan.source import Document, read
 from podplan.typing import Any
 
@@ -80,5 +81,4 @@ def _range(source: Document, path: Path, written: list[str], encoding: Encoding)
 
 
 def _short(value: Any) -> str:
-    text = "" if value is None else str(value).partition("\n")[0]
-    return text if len(text) <= 40 else text[:40] + "…"
+    return "" if value is None else shortened(str(value).partition("\n")[0], 41)

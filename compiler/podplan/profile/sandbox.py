@@ -20,6 +20,7 @@ from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPR
 from podplan.nearest import meant_or_known
 from podplan.profile.filters import FILTERS, fail, is_number
 from podplan.profile.values import ROOTS, Expression, Fault, TooMuch, nothing_at, settled, size, too_long
+from podplan.shortening import shortened
 from podplan.typing import Any
 
 _ALLOWED = frozenset(
@@ -74,8 +75,7 @@ def compiled(source: str) -> Expression:
 
 
 def _shown(source: str, why: str) -> str:
-    shown = source if len(source) <= 60 else f"{source[:59]}…"
-    return f"${{{{ {shown} }}}} is not an expression: {why.rstrip('.')}"
+    return f"${{{{ {shortened(source, 60)} }}}} is not an expression: {why.rstrip('.')}"
 
 
 def _parsed(source: str) -> nodes.Expr:

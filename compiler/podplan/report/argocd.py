@@ -6,6 +6,7 @@ from podplan.check import Result
 from podplan.report.order import important_first
 from podplan.report.summary import summary_line
 from podplan.report.visible import visible
+from podplan.shortening import shortened
 
 MAX_LINES = 10
 MAX_COLUMNS = 240
@@ -20,8 +21,5 @@ def render(result: Result) -> str:
     ]
     if len(told) > MAX_LINES:
         lines.append(f"and {len(told) - MAX_LINES} more: podplan check shows them all")
-    return "".join(_short(visible(line)) + "\n" for line in [summary_line(result), *lines])
-
-
-def _short(line: str) -> str:
-    return line if len(line) <= MAX_COLUMNS else line[: MAX_COLUMNS - 1] + "…"
+    lines = [summary_line(result), *lines]
+    return "".join(shortened(visible(line), MAX_COLUMNS) + "\n" for line in lines)

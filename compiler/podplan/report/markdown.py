@@ -10,6 +10,7 @@ from podplan.reading.files import from_root
 from podplan.report.order import important_first
 from podplan.report.summary import summary_line
 from podplan.report.visible import visible
+from podplan.shortening import shortened
 
 MAX_CHARACTERS = 60_000  # a comment may have 65,536
 MAX_LINE = 1_000
@@ -63,8 +64,7 @@ def _row(found: Finding) -> str:
 
 def plain(text: str) -> str:
     """``text`` as it reads: no markup, mention or link, and characters of markup as references."""
-    cut = text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
-    apart = _LINKED.sub(_APART, visible(cut))
+    apart = _LINKED.sub(_APART, visible(shortened(text, MAX_LINE)))
     escaped = apart.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", escaped).replace(_APART, "&#8203;")
 

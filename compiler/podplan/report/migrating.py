@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.report.visible import visible
+from podplan.shortening import shortened
 from podplan.typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,8 +85,7 @@ def _words(before: list[Any], after: list[Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return shortened(json.dumps(value, ensure_ascii=False), _LONGEST)
 
 
 def _path(path: Sequence[str | int]) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from podplan.nearest import meant_or_known
 from podplan.requests import RequestError
+from podplan.shortening import shortened
 from podplan.status.replicas import Container
 from podplan.typing import Any, NamedTuple
 
-_MOST_SHOWN = 60
+_MOST_SHOWN = 61
 
 
 class Told(NamedTuple):
@@ -44,4 +45,4 @@ def shown(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     text = f'"{value}"' if isinstance(value, str) else str(value)
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    return shortened(text, _MOST_SHOWN)

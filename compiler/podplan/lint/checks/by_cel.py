@@ -21,6 +21,7 @@ from podplan.lint.checks._secrets import starred
 from podplan.lint.policy import Policy, PolicyError
 from podplan.lint.selectors import is_selected
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.shortening import shortened
 from podplan.typing import Any
 
 _LONGEST_EXPRESSION_SHOWN = 100
@@ -144,8 +145,7 @@ def _namespace(name: str, job: Job) -> dict[str, Any]:
 
 def _failed(expression: str) -> str:
     text = " ".join(expression.split())
-    shown = text if len(text) <= _LONGEST_EXPRESSION_SHOWN else text[: _LONGEST_EXPRESSION_SHOWN - 1] + "…"
-    return f"failed expression: {shown}"
+    return f"failed expression: {shortened(text, _LONGEST_EXPRESSION_SHOWN)}"
 
 
 def _problem(policy: Policy, fault: Fault, subject: Subject) -> Problem:

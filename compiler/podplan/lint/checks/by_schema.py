@@ -10,6 +10,7 @@ from podplan.findings import value_at
 from podplan.lint.checks._secrets import STARS, starred
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Hit, Subject
+from podplan.shortening import shortened
 from podplan.typing import Any
 
 
@@ -31,4 +32,4 @@ def _shown(value: Any, document: Any) -> str:
     if document.get("kind") == "Secret":
         return STARS
     text = starred(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), document)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return shortened(text, 60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from podplan.findings import Path
 from podplan.kubernetes.wording import entry_name
+from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple
 
 Violation = tuple[Path, str]
@@ -102,4 +103,4 @@ def on_windows(pod: Any, minor: int) -> bool:
 def short(value: Any) -> str:
     """``value`` for a message, on one line and of bounded length."""
     text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+    return shortened(text, LONGEST_VALUE)
