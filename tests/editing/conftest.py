@@ -1,0 +1,18 @@
+"""A small repository for an editor to open."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.editing.project import FIXTURES
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    shutil.copytree(FIXTURES / "project", folder)
+    (folder / ".git").mkdir()
+    return folder
