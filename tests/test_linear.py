@@ -22,6 +22,7 @@ from podplan.groups import Options
 from podplan.importing import import_cr
 from podplan.importing.comments import comments_of
 from podplan.kinds import lower_cr
+from podplan.kinds._merge import merged
 from podplan.lint.apply import RELATED, _as_seen
 from podplan.lint.catalogue import ours
 from podplan.lint.checks._hosts import pod
@@ -29,7 +30,7 @@ from podplan.lint.comments import suppressions
 from podplan.lint.selection import Selection, ruling, with_changes
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.migrating import migrated
-from podplan.provenance import Doc
+from podplan.provenance import Doc, Flag, Origin, at, root, split
 from podplan.reading.documents import items
 from podplan.rules import RULES
 from podplan.source import Document, comments, read
@@ -175,6 +176,31 @@ def test_each_part_of_a_document_is_found_from_what_holds_it_however_deep(
 
     looked(1)
     assert looked(51) < looked(1) + 50 * 150  # that is half of the 300 entries for each level
+
+
+class Name(str):
+    """A name that counts how often it is compared with another one."""
+
+    compared = 0
+
+    def __str__(self) -> str:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_entries_are_looked_up_by_their_keys_where_lists_are_merged() -> None:
+    def volumes(letter: str) -> Doc:
+        listed = [{"name": Name(f"{letter}{number}")} for number in range(500)]
+        return Doc("", {"volumes": listed}, origins={(): Origin("because", flag=Flag("test"))})
+
+    tree = merged(root(volumes("a")), root(volumes("b")))
+    assert len(split(at(Flag("test"), tree), "").data["volumes"]) == 1_000
+    assert Name.compared < 10_000
 
 
 def test_what_has_no_fields_is_not_asked_for_their_order() -> None:

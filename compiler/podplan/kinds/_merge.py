@@ -128,12 +128,13 @@ def _merged_lists(below: list[Tree], over: Cursor, keys: tuple[str, ...]) -> lis
     """Both lists by key; None where an entry has no key, or two have the same."""
     mine = [_key(plain(entry), keys) for entry in below]
     theirs = {_key(entry.value, keys): entry for entry in over.entries()}
-    if None in mine or None in theirs or len(set(mine)) < len(mine) or len(theirs) < len(over.value):
+    known = set(mine)
+    if None in known or None in theirs or len(known) < len(mine) or len(theirs) < len(over.value):
         return None
     kept = [
         merged(entry, theirs[key]) if key in theirs else entry for key, entry in zip(mine, below, strict=True)
     ]
-    return [*kept, *(without_nulls(entry) for key, entry in theirs.items() if key not in mine)]
+    return [*kept, *(without_nulls(entry) for key, entry in theirs.items() if key not in known)]
 
 
 def _key(entry: Any, keys: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -21,6 +21,8 @@ _KUBERNETES = frozenset({"resources", "pod", "container", "tensorboard", "generi
 _NUMBER_OR_TEXT = frozenset({("shm",), ("processes",), ("deadline",)})
 # Where a null is an instruction to a later step: what it deletes is not in the profile.
 _PATCHES = frozenset({"pod", "container"})
+# How many wrong names of one list are compared with those that it has, which takes milliseconds for each.
+_MOST_MEANT = 100
 
 
 class Area(NamedTuple):
@@ -129,6 +131,7 @@ def _entries(base: Cursor, over: Cursor, problems: Problems, strict: bool, area:
     there = [name for name in map(_name, base.entries()) if name is not None]
     known = set(there)
     patches: dict[str, Cursor] = {}
+    unknown = 0
     for entry in over.entries():
         name = _name(entry)
         if name is None:
@@ -138,7 +141,9 @@ def _entries(base: Cursor, over: Cursor, problems: Problems, strict: bool, area:
             message = f'"{field}" has two entries named "{name}"; merge them into one'
             problems.append((over.doc, Problem("PROF001", message, (*entry.path, "name"))))
         elif strict and name not in known:
-            message = f'"{field}" has no entry named "{name}" to overlay{meant_or_known(name, there)}'
+            unknown += 1
+            meant = meant_or_known(name, there) if unknown <= _MOST_MEANT else ""
+            message = f'"{field}" has no entry named "{name}" to overlay{meant}'
             how = "an environment changes what the spec has; add the entry to the spec first"
             problems.append((over.doc, Problem("PROF004", message, (*entry.path, "name"), help=how)))
         else:
