@@ -22,6 +22,7 @@ import pytest
 from podplan.cli import COMMANDS, main
 
 PATIENCE = 60  # seconds that a run may take
+PODPLAN = (sys.executable, "-m", "podplan")
 
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1
@@ -97,7 +98,7 @@ def heeding() -> None:
 
 def _started(words: list[str], cwd: Path | None, stdin: bytes, env: Mapping[str, str]) -> Run:
     done = subprocess.run(
-        [sys.executable, "-m", "podplan", *words],
+        [*PODPLAN, *words],
         cwd=cwd,
         input=stdin,
         capture_output=True,

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import settings
 
 from tests.applications import with_base
-from tests.command import JOB
+from tests.command import BAD_JOB, JOB
+
+MANY = 100  # jobs: a report of them is more than a pipe holds
 
 settings.register_profile("all", derandomize=True, deadline=None, max_examples=100)
 settings.register_profile("third", settings.get_profile("all"), max_examples=33)
@@ -47,6 +49,16 @@ def folder(tmp_path: Path) -> Path:
     """A folder with one job that is as it should be."""
     (tmp_path / "job.yaml").write_text(JOB)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a file whose report is long."""
+    folder = tmp_path_factory.mktemp("many")
+    jobs = [BAD_JOB.replace("name: count", f"name: count-{number}") for number in range(MANY)]
+    (folder / "jobs.yaml").write_text("---\n".join(jobs))
+    (folder / "bad.yaml").write_text(BAD_JOB)
+    return folder
 
 
 @pytest.fixture(scope="module")
