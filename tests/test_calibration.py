@@ -29,7 +29,8 @@ from tests.command import Run
 from tests.effort import examples
 from tests.golden import FIXTURES, Case, cases, copy, podplan
 from tests.lowering import Object, document, written_out
-from tests.lowering_changes import CHANGES, DEEPSPEED, PLAIN, UID, WITH, Change
+from tests.lowering_changes import CHANGES, WITH, Change
+from tests.lowering_jobs import DEEPSPEED, PLAIN, UID
 from tests.served import dump, served
 from tests.strategies import crs
 

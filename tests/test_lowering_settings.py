@@ -11,7 +11,8 @@ from podplan.groups import CONFIGURED, at_index
 from podplan.provenance import Path, trace
 from podplan.selecting import NoSuchField, select
 from tests.lowering import Object, lower, names, objects
-from tests.lowering_changes import ABSENT, BY_ID, CHANGES, PLAIN, TOLD_AT, UID, WITH
+from tests.lowering_changes import ABSENT, BY_ID, CHANGES, TOLD_AT, WITH
+from tests.lowering_jobs import PLAIN, UID
 
 
 def test_every_setting_is_here() -> None:

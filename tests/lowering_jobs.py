@@ -1,0 +1,89 @@
+"""Jobs of every kind that show what a setting of lowering changes."""
+
+from __future__ import annotations
+
+from tests.lowering import job
+
+UID = "e2a69076-1c19-46ce-9c70-2cdf20176e01"
+SCHEDULER = "scheduler: {t9kScheduler: {queue: nlp}}"
+PLAIN = job(
+    "PyTorchTrainingJob",
+    f"""
+    {SCHEDULER}
+    torchrunConfig: {{procPerNode: "4"}}
+    replicaSpecs:
+    - type: worker
+      replicas: 2
+      template:
+        metadata: {{labels: {{replica-type: mine}}}}
+        spec: {{containers: [{{name: main, env: [{{name: A, value: b}}]}}, {{name: side}}]}}
+    """,
+)
+TORCHRUN = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true, procPerNode: "4"}
+    tensorboardSpec: {image: tensorboard}
+    replicaSpecs:
+    - {type: worker, replicas: 2, template: {spec: {containers: [{name: main, args: [a.py]}, {name: side}]}}}
+    """,
+)
+ELASTIC = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true}
+    elastic: {enabled: true, minReplicas: 1, maxReplicas: 8, expectedReplicas: 5}
+    replicaSpecs:
+    - {type: a, template: {spec: {containers: [{name: main}]}}}
+    - {type: b, template: {spec: {containers: [{name: main}]}}}
+    - {type: c, template: {spec: {containers: [{name: main}]}}}
+    """,
+)
+DEBUG = job(
+    "PyTorchTrainingJob",
+    """
+    runMode: {debug: {enabled: true}}
+    replicaSpecs: [{type: worker, template: {spec: {containers: [{name: main, args: [a.py]}]}}}]
+    """,
+)
+PAUSED = job(
+    "PyTorchTrainingJob",
+    f"""
+    {SCHEDULER}
+    runMode: {{pause: {{enabled: true}}}}
+    replicaSpecs: [{{type: worker, template: {{spec: {{containers: [{{name: main}}]}}}}}}]
+    """,
+)
+GENERIC = job(
+    "GenericJob",
+    """
+    scheduler: {t9kScheduler: {}}
+    service: {ports: [{name: http, port: 80}]}
+    replicaSpecs:
+    - type: worker
+      replicas: 2
+      template: {spec: {containers: [{name: main, args: ["$(service.worker[1].host)"]}]}}
+    """,
+)
+DEEPSPEED = job(
+    "DeepSpeedJob",
+    """
+    config: {run: {python: [train.py, "a b"]}}
+    worker:
+      replicas: 2
+      template: {spec: {containers: [{name: main, env: [{name: A, value: b}]}, {name: side}]}}
+    """,
+)
+DEEPSPEED_DEBUG = {**DEEPSPEED, "spec": {**DEEPSPEED["spec"], "runMode": {"debug": {"enabled": True}}}}
+COLOSSALAI = job(
+    "ColossalAIJob",
+    f"""
+    {SCHEDULER}
+    torchConfig: {{script: [train.py]}}
+    replicaSpecs:
+    - {{type: launcher, template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}}}
+    - type: worker
+      replicas: 2
+      template: {{spec: {{containers: [{{name: a, image: i}}, {{name: b, image: i}}]}}}}
+    """,
+)
