@@ -17,6 +17,7 @@ from podplan.typing import Any
 
 # An amount as people write it; no reader of YAML takes it for a number.
 _QUANTITY = pattern("[1-9][0-9]{0,9}(?:Ki|Mi|Gi|Ti|Pi|m)")
+_BLANKS = pattern(r"[ \t\r\n]*")
 _NOT_PLAIN = "\"'|>&!*[{"
 
 
@@ -26,20 +27,34 @@ class Refused(Exception):
 
 def edits_for(document: Document, change: Change) -> tuple[Edit, ...]:
     """The edits that make a change whose path is one of ``document``. Raises Refused."""
+    edit = _edit_for(document, change)
+    if _is_above_tab(document.text, edit.end):
+        raise Refused("an empty line below it has a tab, which YAML allows only behind what stands there now")
+    return (edit,)
+
+
+def _edit_for(document: Document, change: Change) -> Edit:
     path = change.path
     if change.op == "set" and not document.has(path):
         _demand_own(document, path[:-1])
-        return (_inserted(document, path[:-1], str(path[-1]), change.value),)
+        return _inserted(document, path[:-1], str(path[-1]), change.value)
     _demand_own(document, path)
     if change.op == "rename":
         if change.value in value_at(document.data, path[:-1]):
             raise Refused(f'there is a "{change.value}" beside it already')
-        return (_edit(document, document.span(path, on_key=True), written(change.value)),)
+        return _edit(document, document.span(path, on_key=True), written(change.value))
     if change.op == "quote":
-        return (_quoted(document, path),)
+        return _quoted(document, path)
     if change.op == "remove":
-        return (_removed(document, path),)
-    return (_replaced(document, path, change.value),)
+        return _removed(document, path)
+    return _replaced(document, path, change.value)
+
+
+def _is_above_tab(text: str, offset: int) -> bool:
+    """Whether among the blanks behind ``offset`` one that begins a line has a tab."""
+    blanks = _BLANKS.match(text, offset)
+    found = blanks[0] if blanks else ""
+    return "\t" in (found if text[offset - 1 : offset] in ("\n", "\r") else found.lstrip(" \t"))
 
 
 def written(value: Any) -> str:
