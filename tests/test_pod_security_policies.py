@@ -1,0 +1,62 @@
+"""The policies of the Pod Security Standards: one for each control, and their examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from podplan.bundled import folder
+from podplan.findings import pointer
+from podplan.kubernetes import DEFAULT_VERSION
+from podplan.lint.pod_security import CONTROLS, beyond_baseline
+from tests.lowering import Object
+
+POLICIES = sorted(Path(folder("policies")).glob("SEC*.yaml"))
+
+
+@cache
+def policy(file: Path) -> Object:
+    data: Object = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
+    return data
+
+
+def objects() -> Iterator[Any]:
+    for file in POLICIES:
+        # A CR has its Pods only once it is lowered: tests/test_policies.py asks about those.
+        for example in (one for one in policy(file)["examples"] if one["object"]["kind"] == "Pod"):
+            yield pytest.param(policy(file), example, id=f"{file.stem} {example['name']}")
+
+
+def test_each_control_has_one_policy() -> None:
+    assert [policy(file)["params"]["control"] for file in POLICIES] == list(CONTROLS)
+    assert [policy(file)["id"] for file in POLICIES] == [file.stem for file in POLICIES]
+    assert len({policy(file)["name"] for file in POLICIES}) == len(CONTROLS)
+
+
+@pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)
+def test_a_policy_says_what_its_control_is(file: Path) -> None:
+    data = policy(file)
+    level = CONTROLS[data["params"]["control"]].level
+    assert data["params"] == {"control": data["params"]["control"], "level": level}
+    assert data["severity"] == {"baseline": "error", "restricted": "info"}[level]
+    assert data["basis"] == "documented"
+    assert data["scope"] == {"level": "lowered", "kinds": ["Pod"]}
+    assert data["check"] == "pod-security"
+    assert level in data["why"]
+    assert {example["verdict"] for example in data["examples"]} == {"bad", "good", "near"}
+
+
+@pytest.mark.parametrize(("data", "example"), list(objects()))
+def test_examples(data: Object, example: Object) -> None:
+    at = {}
+    for control in CONTROLS:
+        if found := beyond_baseline(example["object"], control, DEFAULT_VERSION):
+            at[control] = [pointer(path) for path, _ in found]
+    if data["params"]["control"] == "privileged":
+        at.pop("allowPrivilegeEscalation", None)  # no privileged container may say that it cannot gain any
+    assert at == ({data["params"]["control"]: example["at"]} if example["verdict"] == "bad" else {})
