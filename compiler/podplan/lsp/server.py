@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from math import isfinite
 
 from podplan import __version__
 from podplan.limits import BoundExceeded
@@ -113,6 +114,10 @@ class Server:
             self._send({"id": None, "error": {"code": PARSE_ERROR, "message": message.reason}})
             return
         method, id_ = message.get("method"), message.get("id")
+        if not _is_id(id_):
+            told = "an id is a number or a text"
+            self._send({"id": None, "error": {"code": INVALID_REQUEST, "message": told}})
+            return
         if not isinstance(method, str):
             if "result" not in message and "error" not in message:
                 self._send({"id": id_, "error": {"code": INVALID_REQUEST, "message": "no method is named"}})
@@ -290,6 +295,11 @@ def _frames(error: BaseException) -> Iterator[Any]:
     while trace is not None:
         yield trace
         trace = trace.tb_next
+
+
+def _is_id(value: Any) -> bool:
+    """Whether a message may have this as its id; none has the infinity that Python reads 1e400 as."""
+    return value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value))
 
 
 def _internal(error: Exception) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.findings import Path
+from podplan.lint.checks._secrets import secret_variables
 from podplan.lsp.documents import Open
 from podplan.lsp.positions import Encoding, lines, span
 from podplan.reading.documents import items
 from podplan.shortening import shortened
 from podplan.source import Document, read
+from podplan.source.secrecy import is_secret
 from podplan.typing import Any
 
 DEPTH = 4
@@ -27,7 +29,8 @@ def symbols(document: Open, encoding: Encoding) -> list[dict[str, Any]]:
         if source is not None and isinstance(source.data, dict) and item.what != "other":
             metadata = source.data.get("metadata")
             name = metadata.get("name") if isinstance(metadata, dict) else None
-            below = list(_below(source, (), written, encoding, left))
+            secret = frozenset(secret_variables(source.data))
+            below = list(_below(source, (), written, encoding, left, secret))
             whole = _range(source, (), written, encoding)
             if below:
                 whole = {"start": below[0]["range"]["start"], "end": below[-1]["range"]["end"]}
@@ -45,7 +48,12 @@ def symbols(document: Open, encoding: Encoding) -> list[dict[str, Any]]:
 
 
 def _below(
-    source: Document, path: Path, written: list[str], encoding: Encoding, left: list[int]
+    source: Document,
+    path: Path,
+    written: list[str],
+    encoding: Encoding,
+    left: list[int],
+    secret: frozenset[Path],
 ) -> Iterator[dict[str, Any]]:
     value: Any = source.data
     for step in path:
@@ -64,11 +72,11 @@ def _below(
         yield {
             "name": str(name or step) or '""',
             "kind": _OBJECT if isinstance(entry, dict) else _ARRAY if isinstance(entry, list) else _FIELD,
-            **({} if isinstance(entry, dict | list) else {"detail": _short(entry)}),
+            **({} if isinstance(entry, dict | list) else {"detail": _told(source, below, entry, secret)}),
             "range": span(written, place, encoding),
             "selectionRange": span(written, (key.line, key.column, key.end_line, key.end_column), encoding),
             **(
-                {"children": list(_below(source, below, written, encoding, left))}
+                {"children": list(_below(source, below, written, encoding, left, secret))}
                 if isinstance(entry, dict | list)
                 else {}
             ),
@@ -78,6 +86,12 @@ def _below(
 def _range(source: Document, path: Path, written: list[str], encoding: Encoding) -> dict[str, Any]:
     place = source.span(path)
     return span(written, (place.line, place.column, place.end_line, place.end_column), encoding)
+
+
+def _told(source: Document, path: Path, value: Any, secret: frozenset[Path]) -> str:
+    """A value in short; nothing of one that looks secret, since outlines are on screens that others see."""
+    in_secret = is_secret(source.data) and path[0] in ("data", "stringData")
+    return "(not shown: secret)" if in_secret or path in secret else _short(value)
 
 
 def _short(value: Any) -> str:
