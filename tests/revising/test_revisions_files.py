@@ -1,0 +1,162 @@
+"""The files of a revision: where they are written, and what is never run, followed or unpacked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from podplan import revisions
+from podplan.limits import BoundExceeded
+from podplan.reading.files import root_of
+from podplan.requests import RequestError
+from podplan.revisions import Change, trees
+from tests.git import AUTHOR, Git, commit, git_in
+
+
+def test_the_files_of_a_revision_are_a_root_of_their_own(git: Git, tmp_path: Path) -> None:
+    (tmp_path / "link.yaml").symlink_to("../../etc/passwd")
+    (tmp_path / "within").symlink_to("jobs")
+    first = commit(git, "links")
+    (tmp_path / "a.yaml").write_text("a: 2\n")
+    with revisions.tree(str(tmp_path), first) as folder:
+        top = Path(folder)
+        assert root_of(str(top / "jobs/b.yaml")) == folder
+        assert sorted(path.name for path in top.iterdir()) == [
+            ".git",
+            "a.yaml",
+            "jobs",
+            "link.yaml",
+            "within",
+        ]
+        assert (top / "a.yaml").read_text() == "a: 1\n"
+        assert os.readlink(top / "link.yaml") == "../../etc/passwd"
+        assert (top / "within/b.yaml").exists()
+    assert not top.exists()
+
+
+def test_a_submodule_and_a_repository_within_are_left_out(git: Git, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    inner = git_in(other)
+    inner("init", "-q", "-b", "main")
+    (other / "x.yaml").write_text("x: 1\n")
+    sub = commit(inner, "inner")
+    assert revisions.changed(str(tmp_path), "HEAD") == []
+    git("update-index", "--add", "--cacheinfo", f"160000,{sub},other")
+    git("commit", "-q", "-m", "submodule")
+    with revisions.tree(str(tmp_path), git("rev-parse", "HEAD")) as folder:
+        assert not Path(folder, "other").exists()
+
+
+def test_nothing_of_the_repository_is_run(git: Git, tmp_path: Path) -> None:
+    """Filters, conversions, external diffs, hooks and monitors that the configuration names stay idle."""
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\ntouch "$(dirname "$0")/RAN"\ncat\n')
+    program.chmod(0o755)
+    (tmp_path / ".gitattributes").write_text("*.yaml filter=bad=name diff=bad\n")
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    for hook in ("post-index-change", "post-checkout", "reference-transaction"):
+        (hooks / hook).symlink_to(program)
+    first = commit(git, "attributes")
+    for key in (
+        "filter.bad=name.clean",
+        "filter.bad=name.smudge",
+        "filter.bad=name.process",
+        "diff.bad.command",
+        "diff.bad.textconv",
+        "diff.external",
+        "core.fsmonitor",
+        "core.pager",
+        "core.sshCommand",
+        "core.alternateRefsCommand",
+    ):
+        git("config", key, str(program))
+    git("config", "filter.bad=name.required", "true")
+    git("config", "core.hooksPath", str(hooks))
+    (tmp_path / "a.yaml").write_text("a: 2\n")
+    assert Change("modified", "a.yaml", "a.yaml") in revisions.changed(str(tmp_path), "HEAD")
+    assert revisions.changed(str(tmp_path), "HEAD", "HEAD") == []
+    revisions.present(str(tmp_path))
+    with revisions.tree(str(tmp_path), first) as folder:
+        assert Path(folder, "a.yaml").read_text() == "a: 1\n"
+    assert not (tmp_path / "RAN").exists()
+    subprocess.run(
+        ["git", "status"], cwd=tmp_path, env={**os.environ, **AUTHOR}, capture_output=True, check=False
+    )
+    assert (tmp_path / "RAN").exists()  # plain git runs them: the trap is a real one
+
+
+def test_a_tree_that_no_checkout_would_make_is_refused(git: Git, tmp_path: Path) -> None:
+    blob = git("hash-object", "-w", "a.yaml")
+    raw = bytes.fromhex(blob)
+    for name in (b"..", b".git", b".GIT"):
+        inner = _tree(git, b"100644 x.yaml\0" + raw)
+        outer = _tree(git, b"40000 " + name + b"\0" + bytes.fromhex(inner))
+        evil = git("commit-tree", "-m", "x", outer)
+        with pytest.raises(RequestError, match="no checkout would make"), revisions.tree(str(tmp_path), evil):
+            pass
+
+
+def test_a_file_is_never_written_through_a_link(git: Git, tmp_path: Path) -> None:
+    """A tree may have a link and a folder of one name; the file in the folder must not follow the link."""
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    link = git("hash-object", "-w", "--stdin", given=str(target))
+    blob = bytes.fromhex(git("hash-object", "-w", "a.yaml"))
+    inner = _tree(git, b"100644 x.yaml\0" + blob)
+    outer = _tree(git, b"120000 d\0" + bytes.fromhex(link) + b"40000 d\0" + bytes.fromhex(inner))
+    evil = git("commit-tree", "-m", "x", outer)
+    with pytest.raises(RequestError, match="cannot be written"), revisions.tree(str(tmp_path), evil):
+        pass
+    assert not list(target.iterdir())
+
+
+def _tree(git: Git, entries: bytes) -> str:
+    """A tree object of bytes that git itself would not write."""
+    here = git("rev-parse", "--show-toplevel")
+    done = subprocess.run(
+        ["git", "-C", here, "hash-object", "-t", "tree", "-w", "--stdin", "--literally"],
+        input=entries,
+        capture_output=True,
+        check=True,
+    )
+    return done.stdout.decode().strip()
+
+
+def test_a_revision_has_bounds(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "MAX_REVISION_BYTES", 10)
+    with (
+        pytest.raises(BoundExceeded, match=r"bytes in files.*limit revision-bytes"),
+        revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
+    ):
+        pass
+    monkeypatch.setattr(trees, "MAX_REVISION_FILES", 1)
+    with (
+        pytest.raises(BoundExceeded, match=r"2 files.*limit revision-files"),
+        revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
+    ):
+        pass
+
+
+def test_folders_within_folders_have_a_bound(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trees, "MAX_FOLDERS", 3)
+    for depth, is_read in ((3, True), (4, False)):
+        inner = _tree(git, b"100644 x.yaml\0" + bytes.fromhex(git("hash-object", "-w", "a.yaml")))
+        for _ in range(depth):
+            inner = _tree(git, b"40000 a\0" + bytes.fromhex(inner))
+        commit = git("commit-tree", "-m", "x", inner)
+        if is_read:
+            with revisions.tree(str(tmp_path), commit) as top:
+                assert os.path.exists(os.path.join(top, *["a"] * depth, "x.yaml"))
+        else:
+            with (
+                pytest.raises(BoundExceeded, match="4 folders within"),
+                revisions.tree(str(tmp_path), commit),
+            ):
+                pass
