@@ -1,0 +1,104 @@
+"""Options as the launchers in a container read them, and what they refuse."""
+
+from __future__ import annotations
+
+import click
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podplan.launchers import colossalai, mpirun
+from podplan.launchers.find import find
+from podplan.launchers.words import Word
+from tests.containers import container, in_bash
+
+
+def test_mpirun_and_what_it_starts() -> None:
+    command = "mpirun -np 16 --allow-run-as-root -N 8 -x NCCL_DEBUG=INFO -x PATH --hostfile /h -bind-to none"
+    found = find(container(["sh", "-c", f"{command} --mca btl ^openib,tcp python -u train.py --lr 1"]))
+    first, second = found.invocations
+    facts = first.facts
+    assert isinstance(facts, mpirun.Mpirun)
+    assert (facts.processes, facts.per_node, facts.hostfile) == (16, 8, "/h")
+    assert (facts.exported, facts.mca, facts.as_root) == (
+        ("NCCL_DEBUG", "PATH"),
+        {"btl": "^openib,tcp"},
+        True,
+    )
+    assert (second.launcher, second.under, second.script and second.script.text) == (
+        "python",
+        "mpirun",
+        "train.py",
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "errors"),
+    [
+        ("mpirun -np 2", ["mpirun needs a program to run"]),
+        ("mpirun -np two a", ['-np takes a whole number, not "two"']),
+        ("mpirun a -np", []),
+        ("mpirun -np", ["-np needs a value", "mpirun needs a program to run"]),
+        ("mpirun --surprise x -np 2 a", []),
+        ("horovodrun -np 4 -H h:4 python a.py", []),
+        ("horovodrun -np x python a.py", ['-np takes a whole number, not "x"']),
+        ("colossalai run --nproc_per_node 8 train", [
+            'colossalai run takes a script that ends in .py, not "train"; it exits with 0']),
+        ("colossalai run train.py", ["colossalai run needs --nproc_per_node; it exits with 0 without it"]),
+        ("colossalai run --nproc_per_node 8 -m pkg.train --x", []),
+        ("colossalai run --nproc_per_node 8 --extra_launch_args a=1,b,c=d=e t.py", [
+            '--extra_launch_args cannot hold "c=d=e": an item has one "="']),
+        ("torchrun --nnodes=2:1 a.py", ['--nnodes "2:1" breaks 0 < MIN <= MAX']),
+        ("torchrun --rdzv_conf=a=1, a.py", ['--rdzv_conf "a=1," has a pair without a key; write K=V,K=V']),
+        ("torchrun --nproc 2 a.py", ['"--nproc" may be short for --nproc_per_node or --nproc-per-node']),
+        ("torchrun a.py --no 2", ['"--no" may be short for --no_python or --node_rank']),
+        ("deepspeed --include a --num_gpus 2 t.py", ["--num_gpus does not go with --include"]),
+        ("deepspeed --launcher ssh t.py", [
+            '--launcher takes pdsh, openmpi, mvapich, slurm, mpich, impi; not "ssh"']),
+        ("accelerate launch --cpu --tpu t.py", ["--tpu and --cpu exclude each other"]),
+        ("accelerate launch --num_machines 2 t.py", ["--num_machines=2 needs --machine_rank"]),
+        ("accelerate launch --num_machines 2 --config_file a.yaml t.py", []),
+    ],
+)  # fmt: skip
+def test_what_launchers_refuse(line: str, errors: list[str]) -> None:
+    found = find(container(["bash", "-c", line])).invocations[0]
+    assert [fault.sentence for fault in found.errors] == errors
+
+
+def test_colossalai_reads_options_behind_the_script() -> None:
+    found = in_bash(
+        "colossalai run --hostfile /h --nproc_per_node=8 t.py --lr 1 --master_port 1234 -- --host x"
+    )
+    facts = found.facts
+    assert isinstance(facts, colossalai.ColossalAI)
+    assert (facts.hostfile, facts.processes, facts.master_port, facts.hosts) == ("/h", 8, 1234, ())
+    assert [word.text for word in found.arguments] == ["--lr", "1", "--host", "x"]
+
+
+SPELLINGS = ["-H", "-host", "--host", "--hostfile", "--include", "--nproc_per_node", "--ssh-port", "-m"]
+TOKENS = [*SPELLINGS, "--hostfile=/h", "--host=", "-Hx", "--unknown", "--x=1", "-1", "-", "--", "8", "t.py"]
+
+
+@given(st.lists(st.sampled_from(TOKENS), max_size=7))
+def test_colossalai_reads_as_click_does(words: list[str]) -> None:
+    """The documented options, given to the library that ColossalAI reads them with."""
+    names = {spelling: name for spelling, name in colossalai.OPTIONS.items() if spelling.startswith("-")}
+    params: list[click.Parameter] = [
+        click.Option([*(spelling for spelling, to in names.items() if to == name), name])
+        for name in dict.fromkeys(names.values())
+    ]
+    params.append(click.Argument(["rest"], nargs=-1, type=click.UNPROCESSED))
+    command = click.Command("run", params=params, context_settings={"ignore_unknown_options": True})
+    mine = colossalai.read(tuple(Word(word) for word in words), Word("colossalai"))
+    needs = [error for error in mine.errors if error.sentence.endswith("needs a value")]
+    try:
+        theirs = command.make_context("run", list(words), resilient_parsing=False).params
+    except click.UsageError:
+        assert needs
+        return
+    assert not needs
+    assert {k: o.value for k, o in mine.line.options.items()} == {
+        k: v for k, v in theirs.items() if v is not None and k != "rest"
+    }
+    script = (mine.line.script,) if mine.line.script is not None else ()
+    assert [word.text for word in (*script, *mine.line.arguments)] == list(theirs["rest"])
