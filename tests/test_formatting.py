@@ -113,6 +113,20 @@ def test_a_profile_that_would_compile_to_something_else_is_refused() -> None:
         demand_same(source, PRETTY.replace("name: a", "name: b"), Settings())
 
 
+def test_what_has_the_same_data_in_the_same_order_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiles(text: str) -> bool:
+        compiled: list[object] = []
+        monkeypatch.setattr(
+            "podplan.formatting.compiling.outcomes", lambda source, *_: compiled.append(source)
+        )
+        demand_same(read(text.encode(), "x.yaml"), PRETTY, Settings())
+        return bool(compiled)
+
+    assert not compiles(PRETTY.replace("{name: a}", "\n    name: 'a'  # name"))
+    assert compiles(UGLY)
+    assert compiles(PRETTY.replace("name: a", "name: b"))
+
+
 def test_files_are_written_and_counted(tmp_path: Path) -> None:
     (tmp_path / "ugly.yaml").write_text(UGLY)
     (tmp_path / "pretty.yaml").write_text(PRETTY)
