@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from podplan.cli import output
 from podplan.report.visible import unheard, visible
+from podplan.requests import RequestError
 from tests.command import podplan
 from tests.github_runner import parsed
 
@@ -152,3 +154,16 @@ def test_a_difference_has_stars_for_values_of_secret_variables(
     run = podplan(command, "--diff", "a.yaml", cwd=tmp_path)
     assert run.out.count("**************") >= 1
     assert "hunter2" not in run.out + run.err
+
+
+def test_no_device_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root, ``--output json=/dev/stdout`` into a file would else make a file of that link."""
+    devices = tmp_path / "dev"
+    devices.mkdir()
+    (tmp_path / "redirected").write_text("")
+    (devices / "stdout").symlink_to(tmp_path / "redirected")
+    monkeypatch.setattr(output, "DEVICES", str(devices))
+    with pytest.raises(RequestError, match="holds devices"):
+        output.replace_file(str(devices / "stdout"), "{}")
+    assert [entry.name for entry in devices.iterdir()] == ["stdout"]
+    assert (devices / "stdout").is_symlink()

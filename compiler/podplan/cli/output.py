@@ -12,6 +12,9 @@ from podplan.reading.files import demand_inside
 from podplan.requests import RequestError
 from podplan.typing import IO
 
+# Where a file would take the place of /dev/stdout, for everybody, if root runs podplan.
+DEVICES = "/dev"
+
 
 def write(text: str) -> None:
     """``text`` to standard output as UTF-8, whatever the locale says.
@@ -143,6 +146,8 @@ def _replaced(path: str, content: bytes) -> bool:
     import tempfile
 
     folder = os.path.dirname(path) or "."
+    if os.path.realpath(folder) == DEVICES:
+        raise RequestError(f"cannot write {path}: {DEVICES} holds devices, and no files")
     os.makedirs(folder, exist_ok=True)
     if _now(path) == content:
         return False
