@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
-from podplan.reading.documents import OURS
+from podplan.reading.documents import OURS, mentions_ours
 from podplan.reading.files import OutsideRoot, mentions, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.source import Source, read
@@ -48,9 +48,15 @@ def opened(path: str, instead: Mapping[str, str] = {}) -> Source | Unread:
     except OSError as error:
         raise RequestError(f"{path}: {reason_of(error)}") from None
     except BoundExceeded:
-        if mentions(root, path, [name.encode() for name in OURS]):
+        if _is_ours(root, path, instead):
             raise
         return Unread(path, "too big or too deep")
+
+
+def _is_ours(root: str, path: str, instead: Mapping[str, str]) -> bool:
+    """Whether a file names an apiVersion of ours; it may be too big to be read, and need not be there."""
+    text = instead.get(path)
+    return mentions(root, path, [name.encode() for name in OURS]) if text is None else mentions_ours(text)
 
 
 def reread(path: str, instead: Mapping[str, str] = {}) -> Source:
