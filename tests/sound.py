@@ -93,7 +93,7 @@ def errors(result: Result) -> Counter[Key]:
 def bounded(result: Result) -> Result:
     """The result, unless files were left out for a bound: that is not what is looked at here."""
     if result.given_up:
-        raise BoundExceeded(result.given_up[0])
+        raise BoundExceeded(result.given_up[0].sentence)
     return result
 
 

@@ -165,6 +165,26 @@ def test_of_a_base_that_is_left_out_a_profile_tells_what_it_does(folder: Path) -
     assert 'name "a=b"' in found
 
 
+def test_every_document_that_reaches_a_limit_says_so_and_no_other(folder: Path) -> None:
+    """Of those that cannot be read only the first did, and so did one whose name is in that of another. One
+    that is on no disk yet was an internal error, and nothing was said of any."""
+    job = PROFILE.format(name="job", base=0)
+    reaching = {
+        "a.yaml": job + "x: [&a 1" + ", *a" * 1_001 + "]\n",
+        "b.yaml": job + "x: [&a 1" + ", *a" * 1_002 + "]\n",
+        "jobs/c.yaml.yaml": job.replace("[a]", "[a" + ", a" * 10_000 + "]").replace("job}", "c}"),
+    }
+    session = Session(folder)
+    for name, text in {"jobs/c.yaml": job, **reaching}.items():
+        session.open(name, text)
+    told = session.told()
+    assert not any("is not checked" in message for message in told.get("jobs/c.yaml", ()))
+    for name, what in zip(reaching, ("aliases", "aliases", "words"), strict=True):
+        (said,) = (message for message in told[name] if message.startswith("this file is not checked: "))
+        assert f"{name}: " in said
+        assert f" {what}; " in said
+
+
 def test_what_changed_last_has_room_first() -> None:
     documents = Documents()
     for number in range(4):

@@ -148,7 +148,7 @@ def test_files_that_are_too_big_are_told_as_by_one_process(tree: Path) -> None:
         path = tree / "jobs" / f"{name}.yaml"
         path.write_text(path.read_text() + "a: &a [1]\nb: [" + "*a, " * 1001 + "]\n")
     alone, _ = checked(1)
-    assert alone.given_up[0].count("(and 1 more such file)") == 1
+    assert alone.given_up[0].sentence.count("(and 1 more such file)") == 1
     assert checked(3)[0] == alone
 
 

@@ -11,7 +11,7 @@ from podplan.checking.files import fault_finding, file_findings
 from podplan.checking.jobs import plan_findings, set_findings
 from podplan.checking.results import Result, Summary, narrowed, result
 from podplan.checking.rows import Origin
-from podplan.checking.run import Run, as_far_as_bounds
+from podplan.checking.run import GivenUp, Run, as_far_as_bounds
 from podplan.checking.sharing import in_turn
 from podplan.findings import Finding
 from podplan.limits import BoundExceeded
@@ -53,7 +53,7 @@ def check(
     for _ in watch(turns, len(files)) if watch else turns:
         pass
     if run.beyond:
-        run.given_up.append(in_one(run.beyond))
+        run.given_up.append(GivenUp("", in_one(run.beyond)))
     return _ended(run, files, folders)
 
 

@@ -115,4 +115,4 @@ def test_no_ignores() -> None:
 def test_as_many_comments_as_are_read() -> None:
     text = JOB + "# podplan: ignore-file[SEC] -- x\n" * (MAX_SUPPRESSIONS + 1)
     (told,) = checked(text).given_up
-    assert "turn the rules off" in told
+    assert "turn the rules off" in told.sentence

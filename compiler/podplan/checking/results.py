@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from podplan.checking.run import Run
+from podplan.checking.run import GivenUp, Run
 from podplan.findings import Finding
 from podplan.lint.masking import masked, whole_fixes, without_secret_fixes
 from podplan.reading.files import root_of
@@ -34,8 +34,8 @@ class Result(NamedTuple):
     """Findings in the order of files and lines; ``texts`` holds the files that have any.
 
     ``with_suppressed`` are the same together with those that somebody silenced. Of ``unlowered`` files and of
-    ``undecided`` rules there may be more to say. ``given_up`` says, a sentence for each file, which reached
-    a bound: the result is then that of the others.
+    ``undecided`` rules there may be more to say. ``given_up`` says which files reached a bound: the
+    result is then that of the others.
 
     Reports show nothing but these. ``written`` and ``repairs`` are for repairing: the texts with the secrets
     in them, and the findings with every fix whole. ``named`` has for each file those that it depends on, and
@@ -48,7 +48,7 @@ class Result(NamedTuple):
     with_suppressed: list[Finding]
     unlowered: frozenset[str] = frozenset()
     undecided: frozenset[str] = frozenset()
-    given_up: tuple[str, ...] = ()
+    given_up: tuple[GivenUp, ...] = ()
     written: Mapping[str, str] = {}
     repairs: Sequence[Finding] = ()
     named: Mapping[str, Collection[str]] = {}

@@ -14,9 +14,16 @@ from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.silences import Silences
 from podplan.pipeline import Settings
 from podplan.reading import Reader
-from podplan.typing import Any, NoReturn, TypeVar
+from podplan.typing import Any, NamedTuple, NoReturn, TypeVar
 
 Something = TypeVar("Something")
+
+
+class GivenUp(NamedTuple):
+    """A bound that was reached: by which file, "" for none or several, and what is said of it."""
+
+    file: str
+    sentence: str
 
 
 class Gathered:
@@ -31,7 +38,7 @@ class Gathered:
         self.unlowered: set[str] = set()
         self.secret: set[str] = set()  # files of which no line is shown
         self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
-        self.given_up: list[str] = []
+        self.given_up: list[GivenUp] = []
         self.beyond: list[str] = []  # what is said of files that reach a bound when they are read
         self.unread: set[str] = set()
         self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
@@ -95,4 +102,5 @@ def as_far_as_bounds(found: Iterable[Something], run: Run, file: str = "") -> It
     try:
         yield from found
     except BoundExceeded as error:
-        run.given_up.append(str(error.in_file(file)))
+        reached = error.in_file(file)
+        run.given_up.append(GivenUp(reached.file, str(reached)))

@@ -123,7 +123,7 @@ def run(
 def demand_all(result: Result) -> None:
     """Raises BoundExceeded where files were left out because they reached a bound."""
     if result.given_up:
-        raise BoundExceeded("\npodplan: ".join(result.given_up))
+        raise BoundExceeded("\npodplan: ".join(one.sentence for one in result.given_up))
 
 
 def exit_code(result: Result, fail_on: Severity | None) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from podplan.check import Result, check_sources
+from podplan.checking.run import GivenUp
 from podplan.findings import Finding
 from podplan.limits import BoundExceeded
 from podplan.lsp.dependents import Extending, dependents, extending
@@ -16,7 +17,7 @@ from podplan.provenance import Doc
 from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.files import NoSuchPath, OutsideRoot, in_repository, root_of
-from podplan.reading.opening import Unread, sources
+from podplan.reading.opening import Unread, opened, sources
 from podplan.requests import RequestError
 from podplan.source import Source
 from podplan.typing import NamedTuple
@@ -84,21 +85,19 @@ class Workspace:
         instead = self.documents.instead() | texts
         reader = self._kept.reader(asked.exclude, instead)
         files = [*dict.fromkeys((*paths, *self._extending(paths, asked)))]
-        found = list(_as_far_as_bounds(sources(files, instead)))
+        found, beyond = _opened(files, instead)
         whole = {one.file: one.text for one in found if isinstance(one, Source)}
-        result = check_sources((one for one in found if not isinstance(one, str)), asked.settings, reader)
+        result = check_sources(found, asked.settings, reader)
         whole |= reader.texts(result.texts.keys())
-        given_up = (*result.given_up, *(one for one in found if isinstance(one, str)))
-        return result._replace(texts=whole, given_up=given_up)
+        return result._replace(texts=whole, given_up=(*result.given_up, *beyond))
 
     def _check(self, paths: list[str], report: Report) -> None:
         result = self.result(paths, {})
         for found in result.findings:
             report.findings.setdefault(found.location.file, []).append(found)
         report.texts.update(result.texts)
-        for reason in result.given_up:
-            named = [path for path in paths if path in reason] or paths
-            report.failures.update(dict.fromkeys(named, reason))
+        for file, sentence in result.given_up:
+            report.failures.update(dict.fromkeys([file] if file in paths else paths, sentence))
 
     def asked(self, path: str) -> Asked:
         """The settings for a file, with paths that hold wherever the editor was started.
@@ -166,8 +165,13 @@ def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
         yield from plans(item, settings, reader)
 
 
-def _as_far_as_bounds(found: Iterator[Source | Unread]) -> Iterator[Source | Unread | str]:
-    try:
-        yield from found
-    except BoundExceeded as error:
-        yield str(error)
+def _opened(files: Iterable[str], instead: Mapping[str, str]) -> tuple[list[Source | Unread], list[GivenUp]]:
+    """The files, and those of ours that reach a bound."""
+    found: list[Source | Unread] = []
+    beyond: list[GivenUp] = []
+    for file in files:
+        try:
+            found.append(opened(file, instead))
+        except BoundExceeded as error:
+            beyond.append(GivenUp(file, str(error.in_file(file))))
+    return found, beyond

@@ -61,7 +61,7 @@ def findings(
     was = _before(objects, example["before"], settings, reader) if "before" in example else None
     result = check_sources([source], settings, reader, before=was)
     if result.given_up:
-        raise BoundExceeded("; ".join(result.given_up))
+        raise BoundExceeded("; ".join(one.sentence for one in result.given_up))
     return result.findings
 
 
