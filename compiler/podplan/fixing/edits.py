@@ -137,7 +137,8 @@ def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
     last = document.span(_last(document, parent, own))
     if document.text[span.start : span.start + 1] == "{":
         return _cut(document, last.end, last.end, f", {entry}")
-    first = min((document.span((*parent, name), on_key=True) for name in own), key=lambda place: place.start)
+    keys = (document.span((*parent, name), on_key=True) for name in own)
+    first = min(keys, key=lambda place: (place.column, place.start))  # what << brings stands further right
     if "?" in document.text[document.text.rfind("\n", 0, first.start) + 1 : first.start]:
         raise Refused('its keys stand behind a "?"')
     end = _line_end(document.text, last.end)
