@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from podplan.reading.files import (
     NoSuchPath,
     OutsideRoot,
     beside,
+    demand_inside,
     expand,
     from_root,
     mentions,
@@ -18,6 +20,8 @@ from podplan.reading.files import (
     read_inside,
     root_of,
 )
+
+DEEP = 1200  # folders within one another
 
 
 @pytest.fixture
@@ -141,3 +145,36 @@ def test_a_file_that_is_too_large_is_searched_for_words(repository: Path) -> Non
     with path.open("ab") as stream:
         stream.truncate(MAX_SEARCHED_BYTES + 1)
     assert mentions(str(repository), str(path), [b"nothing"])
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Iterator[Path]:
+    """A folder with a YAML file in more folders within one another than Python has calls."""
+    (tmp_path / ".git").mkdir()
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(DEEP):
+        os.mkdir("a", dir_fd=here)
+        here, above = os.open("a", os.O_RDONLY, dir_fd=here), here
+        os.close(above)
+    with open(os.open("x.yaml", os.O_CREAT | os.O_WRONLY, dir_fd=here), "w", encoding="utf-8") as file:
+        file.write("a: 1\n")
+    os.close(here)
+    yield tmp_path
+    subprocess.run(["rm", "-r", str(tmp_path / "a")], check=True)  # pytest would do it by recursion
+
+
+def test_a_file_in_a_thousand_folders_is_found_and_read(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(deep)
+    (file,) = expand(["."])
+    assert file.count("/") == DEEP
+    assert read_inside(root_of(file), file) == b"a: 1\n"
+
+
+def test_the_way_to_a_file_is_looked_at_once(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[object] = []
+    lstat = os.lstat
+    monkeypatch.chdir(deep)
+    (file,) = expand(["."])
+    monkeypatch.setattr(os, "lstat", lambda path, **more: (looked.append(path), lstat(path, **more))[1])
+    demand_inside(file)
+    assert len(looked) <= 3 * DEEP

@@ -70,7 +70,9 @@ def demand_inside(path: str) -> None:
     """
     here, top = os.sep, ""
     for step in os.path.abspath(path).split(os.sep):
-        here = os.path.realpath(os.path.join(here, step))
+        here = os.path.join(here, step)
+        if os.path.islink(here):  # else it is as real as what is above it
+            here = os.path.realpath(here)
         if top and os.path.commonpath((here, top)) != top:
             raise OutsideRoot(path, "leads out of the repository")
         if here in _tops or os.path.lexists(os.path.join(here, ".git")):
@@ -106,21 +108,31 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = (), nested: bool = Tru
                 yield file
 
 
-def _below(folder: str, exclude: Sequence[str], nested: bool, top: bool = True) -> Iterator[str]:
-    with os.scandir(folder) as scan:
-        entries = sorted(scan, key=lambda entry: entry.name)
-    note_folder(folder, entries)
-    if not (top or nested) and any(entry.name == ".git" for entry in entries):
-        return
-    for entry in entries:
+def _below(top: str, exclude: Sequence[str], nested: bool) -> Iterator[str]:
+    open_folders = [(top, iter(_entries(top)))]  # and no recursion: folders may lie in thousands of others
+    while open_folders:
+        folder, entries = open_folders[-1]
+        entry = next(entries, None)
+        if entry is None:
+            open_folders.pop()
+            continue
         path = entry.name if folder == "." else os.path.join(folder, entry.name)
         if any(fnmatch(path, pattern) or fnmatch(entry.name, pattern) for pattern in exclude):
             continue
         if entry.is_dir(follow_symlinks=False):
             if not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
-                yield from _below(path, exclude, nested, top=False)
+                below = _entries(path)
+                if nested or all(one.name != ".git" for one in below):
+                    open_folders.append((path, iter(below)))
         elif entry.name.endswith(SUFFIXES) and not is_golden(path):
             yield path
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as scan:
+        entries = sorted(scan, key=lambda entry: entry.name)
+    note_folder(folder, entries)
+    return entries
 
 
 def is_golden(path: str, alone: bool = False) -> bool:
