@@ -139,6 +139,21 @@ def test_a_disk_that_is_full(tree: Path, name: str) -> None:
     assert "file too large" in run.err
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o754])
+def test_a_file_that_is_written_anew_has_the_rights_that_it_had(tree: Path, mode: int) -> None:
+    (tree / "ugly.yaml").chmod(mode)
+    assert podplan("fmt", "ugly.yaml", cwd=tree).code == 0
+    assert (tree / "ugly.yaml").read_text() != UGLY
+    assert (tree / "ugly.yaml").stat().st_mode & 0o777 == mode
+
+
+def test_a_new_file_has_the_rights_that_the_umask_leaves(tree: Path) -> None:
+    (tree / "by_hand").touch()
+    assert podplan("render", "profile.yaml", "-o", "out", cwd=tree).code == 0
+    rights = {path.stat().st_mode for path in (tree / "out").iterdir()}
+    assert rights == {(tree / "by_hand").stat().st_mode}
+
+
 def test_a_compiled_module_that_is_cut_off_is_no_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Python leaves one behind where there is no room on the disk; click takes all such ends for ^D."""
 

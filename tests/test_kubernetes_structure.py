@@ -144,6 +144,22 @@ def test_an_unknown_field_names_the_near_one() -> None:
     )
 
 
+def test_a_field_under_another_name_is_not_told_as_missing_too() -> None:
+    (problem,) = kubernetes.check_definition("EnvVar", {"nam": "A"})
+    assert problem.message == 'unknown field "nam"; did you mean "name"?'
+
+
+@pytest.mark.parametrize("odd", [{1: 2}, {"\ud800": "a"}])
+def test_what_the_validator_cannot_read_is_not_valid(odd: dict[Any, Any]) -> None:
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": odd}
+    assert not schemas.is_valid("ConfigMap", config_map, "1.36")
+
+
+def test_a_whole_number_with_a_point_is_an_integer() -> None:
+    schema = schemas.definition("ContainerPort", "1.36")
+    assert list(structure.explain(schema, {"containerPort": 80.0}, "1.36")) == []
+
+
 def test_an_unknown_field_far_from_all_lists_the_known_ones() -> None:
     (problem,) = kubernetes.check_definition("EnvVar", {"name": "A", "zzzz": 1})
     assert problem.message == 'unknown field "zzzz"'
@@ -338,3 +354,4 @@ def test_words_of_a_list_are_looked_at_and_not_explained_one_by_one() -> None:
     assert many < few + 5 * 1_000
     assert explained(["a"] * 1_000) == []
     assert [one.path for one in explained(["a", "é", "\ud800", 1])] == [("args", 2), ("args", 3)]
+    assert [one.path for one in explained(["a", "\ud800"])] == [("args", 1)]
