@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -171,10 +172,15 @@ def test_a_file_in_a_thousand_folders_is_found_and_read(deep: Path, monkeypatch:
 
 
 def test_the_way_to_a_file_is_looked_at_once(deep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[object] = []
+    looked: list[str] = []
     lstat = os.lstat
     monkeypatch.chdir(deep)
     (file,) = expand(["."])
-    monkeypatch.setattr(os, "lstat", lambda path, **more: (looked.append(path), lstat(path, **more))[1])
+
+    def counted(path: str, **more: Any) -> os.stat_result:
+        looked.append(path)
+        return lstat(path, **more)
+
+    monkeypatch.setattr(os, "lstat", counted)
     demand_inside(file)
     assert len(looked) <= 3 * DEEP
