@@ -196,6 +196,8 @@ def test_texts(text: str, path: Path, op: str, value: Any, expected: str) -> Non
         ("a: &x {b: 1}\nc: *x\n", ("c", "b"), "remove"),
         ("a: &x {b: 1}\nc: *x\n", ("c",), "set"),
         ("a: &x {b: 1}\nc: {<<: *x, d: 1}\n", ("c", "b"), "remove"),
+        ("<<: {a: 1}\n<<: {a: 2}\nc: 1\n", ("a",), "rename"),
+        ("<<:\n  a: 1\n  c: 2\n<<:\n  a: 2\n  d: 2\n", ("a",), "remove"),
         ("a: 1\n", ("a",), "remove"),
         ("spec:\n  environments:\n    a: &x\n      b: 1\n", ("spec", "environments", "a", "b"), "remove"),
         ("a: 1\nb: 2\n", ("a",), "rename"),

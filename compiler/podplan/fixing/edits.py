@@ -42,6 +42,7 @@ def _edit_for(document: Document, change: Change) -> Edit:
     if change.op == "rename":
         if change.value in value_at(document.data, path[:-1]):
             raise Refused(f'there is a "{change.value}" beside it already')
+        _demand_unmerged(document, path)
         return _edit(document, document.span(path, on_key=True), written(change.value))
     if change.op == "quote":
         return _quoted(document, path)
@@ -78,6 +79,17 @@ def _demand_own(document: Document, path: Path) -> None:
             raise Refused(f"the value in line {here.line} is used in other places too, through an alias")
     if document.text[document.span(path).start : document.span(path).start + 1] == "*":
         raise Refused("an alias stands there")
+
+
+def _demand_unmerged(document: Document, path: Path) -> None:
+    """Refuse to take away a key that comes through a merge key: another one could bring it back."""
+    if path[-1] in _merged_keys(document, path[:-1]):
+        raise Refused('it comes through a merge key "<<"')
+
+
+@lru_cache(maxsize=1)  # as for _entries
+def _merged_keys(document: Document, parent: Path) -> frozenset[str]:
+    return document.merged_keys(parent)
 
 
 def _edit(document: Document, span: Span, text: str) -> Edit:
@@ -175,6 +187,7 @@ def _removed(document: Document, path: Path) -> Edit:
     """An entry taken out, with its line; with its collection where nothing else is in that."""
     if not path:
         raise Refused("it is the whole document")
+    _demand_unmerged(document, path)
     parent = path[:-1]
     starts = _entries(document, parent)
     mine = _start(document, path), document.span(path).end

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from podplan.source.places import LINE_BREAK, Entry, Table, entry, offsets
+from podplan.source.places import LINE_BREAK, Entry, Table, entry, merged_keys, offsets
 from podplan.typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
@@ -171,6 +171,11 @@ class Document:
             key = None if here.key_start is None else (here.key_start + self._base, here.key_end + self._base)
             extent = offsets(here.start, here.end, self._base, text)
             yield Written((*path, step), value, key, extent), here.start
+
+    def merged_keys(self, path: Path) -> frozenset[str]:
+        """The keys of the mapping at ``path`` that come through merge keys; none where there is no mapping."""
+        here, whole = self._nearest(path)
+        return merged_keys(here.start, self._tables) if whole else frozenset()
 
     def between(self, start: int, end: int) -> Span:
         """The stretch of the text between two offsets (0-based, in code points)."""

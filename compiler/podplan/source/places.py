@@ -94,6 +94,16 @@ def table(places: list[Any], tables: dict[int, Table]) -> Table:
     return found
 
 
+def merged_keys(place: Any, tables: dict[int, Table]) -> frozenset[str]:
+    """The keys of a mapping that come through its merge keys."""
+    if isinstance(place, Alias):
+        place = place.target
+    if not isinstance(place, list) or not place[2]:
+        return frozenset()
+    own = {id(written) for written in place[HEAD:]}
+    return frozenset(key for key, written in table(place, tables).items() if id(written) not in own)
+
+
 def _merged(place: Any) -> list[list[Any]]:
     """The places of the mappings that a merge key takes, the strongest last."""
     if isinstance(place, Alias):
