@@ -114,7 +114,7 @@ $(VENV)/.fuzz: $(STAMP)
 fuzz: $(VENV)/.fuzz ## throw mutated fixtures at all that reads them; ARGS="--seconds 3600", or "--runs N --seed S" for the same inputs each time; --target NAME
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
-FAULTS := tests/test_faults.py tests/test_faults_signals.py tests/test_endings.py tests/test_worker_faults.py
+FAULTS := tests/test_faults.py tests/test_faults_signals.py tests/test_endings.py tests/test_endings_signals.py tests/test_worker_faults.py
 
 faults: $(STAMP)  ## let every fault happen at every step of every command, and two runs at once many times
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --thorough $(FAULTS)

@@ -57,7 +57,7 @@ def command(
     found: Iterable[Source | Unread] = (
         [standard_input(stdin_filename)] if from_input else sources(expand(paths, wanted.exclude))
     )
-    before: dict[str, Source] = {}
+    before: dict[str, str] = {}
     after: dict[str, str] = {}
     broken: list[Source] = []
     for source in found:
@@ -68,8 +68,8 @@ def command(
         if source.faults:
             broken.append(source)
             continue
-        before[source.file], after[source.file] = source, _formatted(source, wanted.settings)
-    changed = {file: text for file, text in after.items() if text != before[file].text}
+        before[source.file], after[source.file] = source.text, _formatted(source, wanted.settings)
+    changed = {file: text for file, text in after.items() if text != before[file]}
     for source in broken:
         tell(f"{fault_line(source)}\n")
     if diff:
@@ -80,7 +80,7 @@ def command(
         write("".join(after.values()))
     else:
         for file, text in changed.items():
-            replace_text(file, before[file].text, text)
+            replace_text(file, before[file], text)
     if not before and not broken:
         if allow_nothing:
             return CLEAN

@@ -70,7 +70,8 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
             report += told(file, what, proven, withheld.get(file, ""))
     if diff:
         tell(report)
-        write(shown_difference(before, kept, style_of(color, os.environ)))
+        written = {file: before[file].text for file in kept}
+        write(shown_difference(written, kept, style_of(color, os.environ)))
     else:
         write_text(report)
     if not (check or diff):

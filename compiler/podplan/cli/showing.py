@@ -12,12 +12,15 @@ from podplan.report.visible import unheard
 from podplan.source import Source, read
 
 
-def shown_difference(before: Mapping[str, Source], after: Mapping[str, str], style: Style) -> str:
-    """A unified diff between files and their texts ``after``; none of a file that holds a Secret."""
-    files = [file for file in after if not before[file].holds_secret]
-    old = {file: _starred(before[file]) for file in files}
-    new = {file: _starred(read(after[file].encode(), file)) for file in files}
-    return unheard(difference(old, new, style))
+def shown_difference(before: Mapping[str, str], after: Mapping[str, str], style: Style) -> str:
+    """A unified diff between texts of files, by their names; none of a file that holds a Secret."""
+    old = {file: read(before[file].encode(), file) for file in after}
+    new = {file: read(text.encode(), file) for file, text in after.items() if not old[file].holds_secret}
+    return unheard(
+        difference(
+            {file: _starred(old[file]) for file in new}, {file: _starred(new[file]) for file in new}, style
+        )
+    )
 
 
 def _starred(source: Source) -> str:

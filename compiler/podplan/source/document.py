@@ -173,7 +173,7 @@ class Document:
             yield Written((*path, step), value, key, extent), here.start
 
     def merged_keys(self, path: Path) -> frozenset[str]:
-        """The keys of the mapping at ``path`` that come through merge keys; none where there is no mapping."""
+        """The keys of the mapping at ``path`` that come through merge keys; none if no mapping is there."""
         here, whole = self._nearest(path)
         return merged_keys(here.start, self._tables) if whole else frozenset()
 
