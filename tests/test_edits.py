@@ -178,6 +178,8 @@ def test_renaming(data: Any, style: Any, draw: Any) -> None:
         ("a: yes\n", ("a",), "quote", None, 'a: "yes"\n'),
         ("a: 0x1F # hex\n", ("a",), "quote", None, 'a: "0x1F" # hex\n'),
         ("a:\nb: 1\n", ("a",), "set", 1, "a: 1\nb: 1\n"),
+        ("a: # x\rb: 1\r\rc: 2", ("b",), "remove", None, "a: # x\r\rc: 2"),
+        ("a: # x\rb: 1", ("a",), "remove", None, "b: 1"),
         ("<<:\n  a: 1\nb:\n", ("c",), "set", 1, "<<:\n  a: 1\nb:\nc: 1\n"),
         ("a: x \t\n", ("a",), "set", "", 'a: "" \t\n'),
         ("{a: 1, two words }\n", ("two words",), "set", 1, "{a: 1, two words : 1}\n"),

@@ -13,6 +13,7 @@ from podplan.emit import emit_document
 from podplan.findings import Change, Edit, Path, value_at
 from podplan.patterns import pattern
 from podplan.source import Document, Span
+from podplan.source.places import LINE_BREAK, line_start
 from podplan.typing import Any
 
 # An amount as people write it; no reader of YAML takes it for a number.
@@ -151,7 +152,7 @@ def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
         return _cut(document, last.end, last.end, f", {entry}")
     keys = (document.span((*parent, name), on_key=True) for name in own)
     first = min(keys, key=lambda place: (place.column, place.start))  # what << brings stands further right
-    if "?" in document.text[document.text.rfind("\n", 0, first.start) + 1 : first.start]:
+    if "?" in document.text[line_start(document.text, first.start) : first.start]:
         raise Refused('its keys stand behind a "?"')
     end = _line_end(document.text, last.end)
     if end == len(document.text) and _is_block(document, _last(document, parent, own)):
@@ -233,18 +234,14 @@ def _emptied(document: Document, path: Path) -> Edit:
 
 def _removed_lines(document: Document, mine: tuple[int, int], following: int | None) -> Edit:
     text = document.text
-    start = text.rfind("\n", 0, mine[0]) + 1
+    start = line_start(text, mine[0])
     head = text[start : mine[0]]
     if head.strip(" ") not in ("", "-"):
         raise Refused("other text stands in the same line")
     if head.strip(" ") == "-" and following is not None and text[mine[0]] != "-":
         return _cut(document, mine[0], following)  # the first field of an entry of a list
-    end = _line_end(text, mine[1])
-    while text[end : end + 1] in ("\r", "\n") and text[end : end + 1]:
-        end += 1
-        if text[end - 1] == "\n":
-            break
-    return _cut(document, start, end)
+    line_break = LINE_BREAK.search(text, mine[1])
+    return _cut(document, start, line_break.end() if line_break else len(text))
 
 
 def _start(document: Document, path: Path) -> int:
@@ -259,9 +256,8 @@ def _start(document: Document, path: Path) -> int:
 
 
 def _line_end(text: str, offset: int) -> int:
-    end = text.find("\n", offset)
-    end = len(text) if end < 0 else end
-    return end - 1 if text[end - 1 : end] == "\r" else end
+    line_break = LINE_BREAK.search(text, offset)
+    return line_break.start() if line_break else len(text)
 
 
 def _line_break(text: str) -> str:
