@@ -6,6 +6,9 @@ The merge keys are those of the strategic merge patch (``x-kubernetes-patch-merg
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+
 from podplan.provenance import Cursor, Marked, at, copied
 from podplan.typing import Any
 
@@ -39,7 +42,7 @@ def merged(base: Tree, over: Cursor, field: str = "") -> Tree:
         return base
     below = opened(base)
     if isinstance(below, dict) and isinstance(over.value, dict):
-        return rewrapped(base, _merged_maps(below, over, keyed=True))
+        return rewrapped(base, _merged_maps(below, over))
     if isinstance(below, list) and isinstance(over.value, list) and field in MERGE_KEYS:
         lists = _merged_lists(below, over, MERGE_KEYS[field])
         if lists is not None:
@@ -47,12 +50,25 @@ def merged(base: Tree, over: Cursor, field: str = "") -> Tree:
     return _replaced(base, over)
 
 
-def patched(base: Tree, patch: Cursor) -> Tree:
-    """``base`` with an RFC 7386 merge patch applied: maps merge, lists are replaced whole, null deletes."""
-    below = opened(base)
-    if isinstance(below, dict) and isinstance(patch.value, dict):
-        return rewrapped(base, _merged_maps(below, patch, keyed=False))
-    return _replaced(base, patch)
+def patched(base: Tree, patches: Iterable[Cursor]) -> Tree:
+    """``base`` with RFC 7386 merge patches applied, one after the other: maps merge, null deletes, and
+    anything else, such as a list, is replaced whole.
+
+    Patches of one map are gone through together: it is copied once, and not for each of thousands.
+    """
+    for are_maps, those in groupby(patches, lambda patch: isinstance(patch.value, dict)):
+        if are_maps:
+            maps = list(those)
+            below = opened(base)
+            if not isinstance(below, dict):
+                base = _replaced(base, maps.pop(0))
+                below = opened(base)
+            if maps:
+                base = rewrapped(base, _patched_map(below, maps))
+        else:
+            for patch in those:
+                base = _replaced(base, patch)
+    return base
 
 
 def mergeable(field: str, entries: list[Any]) -> bool:
@@ -111,16 +127,33 @@ def present(tree: dict[str, Tree]) -> dict[str, Tree]:
     }
 
 
-def _merged_maps(below: dict[str, Tree], over: Cursor, *, keyed: bool) -> dict[str, Tree]:
+def _merged_maps(below: dict[str, Tree], over: Cursor) -> dict[str, Tree]:
     result = dict(below)
     for key, value in over.value.items():
         entry = over.get(key)
         if value is None:
             result.pop(key, None)
         elif key in result:
-            result[key] = merged(result[key], entry, key) if keyed else patched(result[key], entry)
+            result[key] = merged(result[key], entry, key)
         else:
             result[key] = without_nulls(entry)
+    return result
+
+
+def _patched_map(below: dict[str, Tree], patches: list[Cursor]) -> dict[str, Tree]:
+    result = dict(below)
+    later: dict[str, list[Cursor]] = {}  # what patches say about a key that is there
+    for patch in patches:
+        for key, value in patch.value.items():
+            if value is None:
+                result.pop(key, None)
+                later.pop(key, None)
+            elif key in result:
+                later.setdefault(key, []).append(patch.get(key))
+            else:
+                result[key] = without_nulls(patch.get(key))
+    for key, entries in later.items():
+        result[key] = patched(result[key], entries)
     return result
 
 

@@ -37,9 +37,8 @@ def compile_profile(profile: Doc, inventory: Doc | None, gitops: str = "none") -
     tree, problems = module.compile(top, root(inventory if inventory is not None else Doc("", {})))
     unused = unused_fields(top.get("spec"), module.FIELDS, module.ROLE_FIELDS, _users)
     problems = [*unused, *repeated_names(top.get("spec")), *problems]
-    for override in top.get("spec", "override").entries():
-        if isinstance(override.get("spec").value, dict):
-            tree = patched(tree, override.get("spec"))
+    overrides = (override.get("spec") for override in top.get("spec", "override").entries())
+    tree = patched(tree, (spec for spec in overrides if isinstance(spec.value, dict)))
     return Compiled(split(_cr(top, job, tree, gitops), f"{job.value}/{_name(top)}"), problems)
 
 
