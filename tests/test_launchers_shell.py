@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -284,6 +285,26 @@ def test_variables_make_no_more_than_linux_takes() -> None:
     (command,) = script("$a " * 50, {"a": "x" * 100_000}).commands
     made = sum(len(word.text) for word in command.words)
     assert MAX_ARGUMENTS - 100_000 < made <= MAX_ARGUMENTS
+
+
+def test_values_are_not_split_once_there_are_too_many() -> None:
+    """A string of 128 KB that named a value of 100 KB again and again took 15 seconds."""
+
+    times = 0
+
+    class Value(str):
+        """A value that notes how often it is split."""
+
+        def split(self, *_: Any) -> list[str]:
+            nonlocal times
+            times += 1
+            return str.split(self)
+
+    value = Value("x " * 10_000)
+    (command,) = script("$a " * 1_000, {"a": value}).commands
+    assert command.words[0].known
+    assert not command.words[-1].known
+    assert 1 < times < 25
 
 
 def test_a_string_too_long_for_linux() -> None:

@@ -137,7 +137,9 @@ def _reference(piece: Piece, scope: Scope) -> Iterator[_Part]:
         for part in _parts(piece.otherwise, scope):
             yield part._replace(splits=not part.quoted)
     else:
-        scope.budget -= len(value) + (0 if piece.quoted else 9 * len(value.split()))
+        scope.budget -= len(value)
+        if scope.budget >= 0 and not piece.quoted:  # to split is work, too
+            scope.budget -= 9 * len(value.split())
         known = scope.budget >= 0
         yield _Part(value if known else piece.text, piece.quoted, splits=not piece.quoted, known=known)
 
