@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from podplan.launchers.tokens import Piece, Token
-from podplan.launchers.words import MAX_ARGUMENTS, Variables, Word
+from podplan.launchers.words import MAX_ARGUMENTS, Word
 from podplan.patterns import pattern
 from podplan.typing import NamedTuple
 
@@ -27,7 +27,7 @@ class Scope:
     known. It is counted as Linux does: the text, its end, and a pointer for each word.
     """
 
-    def __init__(self, variables: Variables, positional: Sequence[Word] | None) -> None:
+    def __init__(self, variables: dict[str, str | None], positional: Sequence[Word] | None) -> None:
         self.variables = variables
         self.positional = positional
         self.budget = MAX_ARGUMENTS

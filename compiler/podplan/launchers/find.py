@@ -276,11 +276,14 @@ def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iter
         looked.faults.append(
             Fault(_placed(_at(line, read.fault.offset), line, looked.expanded), read.fault.sentence)
         )
+    variables = around.variables
     for command in read.commands:
-        looked.count(len(command.words), sum(len(word.text) for word in command.words))
+        words_set = len(command.words) + len(command.changed) + len(command.assigned)
+        looked.count(words_set, sum(len(word.text) for word in command.words))
+        variables = {**variables, **command.changed} if command.changed else variables
         placed = tuple(word if word.path else _placed(word, line, looked.expanded) for word in command.words)
         inside = _Around(
-            {**command.scope, **command.assigned} if command.assigned else command.scope,
+            {**variables, **command.assigned} if command.assigned else variables,
             around.conditional or command.conditional,
             command.before,
             command.after,

@@ -30,15 +30,15 @@ _NUMBER = pattern(r"[0-9]+\Z")
 class Command(NamedTuple):
     """A simple command: its words, and the variables set before it on the line for it alone.
 
-    ``scope`` are the variables of the shell at that point. ``before`` and ``after`` are the operators around
-    it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty). A ``conditional`` one may run never, or
-    more than once.
+    ``changed`` are those that the shell has set since the command before. ``before`` and ``after`` are the
+    operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty). A ``conditional`` one may
+    run never, or more than once.
     """
 
     words: tuple[Word, ...]
     assigned: Variables
     redirected: tuple[str, ...]
-    scope: Variables
+    changed: Variables
     before: str
     after: str
     conditional: bool
@@ -86,6 +86,7 @@ class _Reading:
         self.at = 0
         self.blocks: list[_Block] = []
         self.commands: list[Command] = []
+        self.changed: dict[str, str | None] = {}  # since the last command
         self.before = ""
         self.alternative = False
         self.in_function = False
@@ -260,10 +261,10 @@ class _Reading:
     ) -> None:
         after = self.tokens[self.at].text if self.at < len(self.tokens) else ""
         conditional = self.alternative or any(block.conditional for block in self.blocks)
-        scope = self.scope.variables
         if words:
             around = (self.before, after, conditional, first.start, last.end)
-            self.commands.append(Command(tuple(words), assigned, tuple(redirected), scope, *around))
+            self.commands.append(Command(tuple(words), assigned, tuple(redirected), self.changed, *around))
+            self.changed = {}
         # In a pipe or the background a shell of its own sets the variable.
         lasting = (
             not conditional and "|" not in (self.before, after) and after != "&" and not self._subshell()
@@ -289,8 +290,8 @@ class _Reading:
         return None if value is None or len(value) > MAX_ARGUMENT else value[offset:]
 
     def _set(self, name: str, value: str | None) -> None:
-        """A variable from here on; commands found before keep what they saw."""
-        self.scope.variables = {**self.scope.variables, name: value}
+        """A variable from here on: for the rest of the string, and for the commands in it."""
+        self.scope.variables[name] = self.changed[name] = value
 
     def _connect(self, operator: str) -> None:
         """Takes the operator between two commands; a line may break after ``&&``, ``||`` and ``|``."""
