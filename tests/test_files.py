@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
+from podplan.reading import opening
 from podplan.reading.files import (
     NoSuchPath,
     OutsideRoot,
@@ -21,6 +22,7 @@ from podplan.reading.files import (
     read_inside,
     root_of,
 )
+from podplan.requests import RequestError
 
 DEEP = 1200  # folders within one another
 
@@ -146,6 +148,33 @@ def test_a_file_that_is_too_large_is_searched_for_words(repository: Path) -> Non
     with path.open("ab") as stream:
         stream.truncate(MAX_SEARCHED_BYTES + 1)
     assert mentions(str(repository), str(path), [b"nothing"])
+
+
+def test_a_file_that_is_taken_away_while_it_is_searched(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is too big is opened once more, to see whether it is ours; an editor may be saving it."""
+    path, elsewhere = repository / "jobs" / "a.yml", tmp_path / "elsewhere"
+    elsewhere.write_text("a: 1\n")
+
+    def taken_away(*searched: Any) -> bool:
+        path.unlink()
+        return mentions(*searched)
+
+    def led_elsewhere(*searched: Any) -> bool:
+        path.unlink()
+        path.symlink_to(elsewhere)
+        return mentions(*searched)
+
+    with path.open("ab") as stream:
+        stream.truncate(MAX_FILE_BYTES + 1)
+    big = path.read_bytes()
+    monkeypatch.setattr(opening, "mentions", taken_away)
+    with pytest.raises(RequestError, match="no such file or directory"):
+        opening.opened(str(path))
+    path.write_bytes(big)
+    monkeypatch.setattr(opening, "mentions", led_elsewhere)
+    assert opening.opened(str(path)) == opening.Unread(str(path), "leads out of the repository")
 
 
 @pytest.fixture

@@ -42,15 +42,16 @@ def opened(path: str, instead: Mapping[str, str] = {}) -> Source | Unread:
     """One file. Raises RequestError, and BoundExceeded where it is ours and reaches a bound."""
     root = root_of(path)
     try:
-        return read(content_of(root, path, instead), path)
+        try:
+            return read(content_of(root, path, instead), path)
+        except BoundExceeded:
+            if _is_ours(root, path, instead):
+                raise
+            return Unread(path, "too big or too deep")
     except OutsideRoot as error:
         return Unread(path, error.reason)
-    except OSError as error:
+    except OSError as error:  # also where a file is taken away before it is looked into once more
         raise RequestError(f"{path}: {reason_of(error)}") from None
-    except BoundExceeded:
-        if _is_ours(root, path, instead):
-            raise
-        return Unread(path, "too big or too deep")
 
 
 def _is_ours(root: str, path: str, instead: Mapping[str, str]) -> bool:
