@@ -13,7 +13,7 @@ from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
-from podplan.lint.masking import secrets
+from podplan.lint.masking import has_secrets, names_secrets, secrets, values_of
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import enforced
 from podplan.lint.subject import Job
@@ -34,7 +34,9 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
     file = ""
     ids: list[str] = []
     jobs: list[Job] = []
+    hidden: set[str] = set()
     for plan in made:
+        known = len(run.secrets)
         file = plan.item.doc.name
         crs += [plan.cr] if plan.cr is not None else []
         if plan.variant is not None:
@@ -47,8 +49,11 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
             jobs.append(job)
         ruled = _ruled(job, file, run) if job is not None else ()
         sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *ruled)]
+        if len(run.secrets) > known or has_secrets(plan.item.doc) or names_secrets(plan.profile):
+            hidden |= values_of(plan.item.doc, plan.profile, plan.cr, job and job.before)
     sightings += _of_all_variants(ids, tuple(jobs), file, run)
-    return run.silences.annotated(file, crs, findings(sightings, len(ids)))
+    run.hidden |= hidden
+    return run.silences.annotated(file, crs, findings(sightings, len(ids), hidden))
 
 
 def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
@@ -57,9 +62,13 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
     job = job_of_object(item, run.settings)
     run.together.add(job, origin)
     policies = run.silences.ruling(item.doc.name).policies
+    known = len(run.secrets)
     run.secrets += secrets(run.silences.terms.known, job)
+    holds = len(run.secrets) > known or has_secrets(item.doc) or item.doc.data.get("kind") == "Secret"
+    hidden = values_of(item.doc) if holds else set[str]()
+    run.hidden |= hidden
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
-    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1)
+    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1, hidden)
     return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
 
 
@@ -92,7 +101,7 @@ def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     )
     if rule is None:
         return []
-    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1)
+    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1, run.hidden)
     about = tuple(filter(None, (run.together.file(number), *sorted(set(seen.about)))))
     return [one._replace(about=about) for one in run.silences.annotated(file, [cr], said)]
 

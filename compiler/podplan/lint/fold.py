@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.anchors import anchor
 from podplan.lint.locate import locate, other_places
+from podplan.lint.masking import silent
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
 from podplan.rules import RULES, Rule
@@ -18,12 +19,17 @@ OF_FORM = ("SCHEMA", "PROF")
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
-def findings(sightings: Iterable[Sighting], variants: int) -> list[Finding]:
-    """The findings of one item, in the order of their places; ``variants`` is how many the item has."""
+def findings(sightings: Iterable[Sighting], variants: int, secrets: Collection[str] = ()) -> list[Finding]:
+    """The findings of one item, in the order of their places; ``variants`` is how many the item has.
+
+    They say nothing of ``secrets``, whatever was seen.
+    """
     folded: dict[tuple[object, ...], list[tuple[Finding, str | None]]] = {}
     documents: dict[tuple[object, ...], Any] = {}
     for sighting in sightings:
         found, data = _finding(sighting)
+        if secrets:
+            found = silent(found, secrets)
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
         folded.setdefault(key, []).append((found, sighting.variant))

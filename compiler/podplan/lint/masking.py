@@ -1,19 +1,22 @@
-"""Secrets in the texts that are shown beside findings: stars take their place, so that no report has them."""
+"""Secrets in findings and in the texts beside them: stars take their place, so that no report has them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from podplan.findings import Edit, Finding, Location
+from podplan.findings import Edit, Finding, Location, Path
+from podplan.kubernetes.shape import mapping
 from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.apply import apply_one
-from podplan.lint.checks._secrets import secret_variables
+from podplan.lint.checks._secrets import SHORTEST, names_a_secret, secret_values, secret_variables, without
 from podplan.lint.locate import locate
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Job, for_one
 from podplan.provenance import Doc
 from podplan.source.places import LINE_BREAK
+
+_NAMED = ("env", "params")  # of a profile
 
 
 def secrets(known: tuple[Policy, ...], job: Job) -> list[Location]:
@@ -29,8 +32,50 @@ def _on_secrets(known: tuple[Policy, ...]) -> list[Policy]:
 
 def secrets_written(doc: Doc) -> Iterator[Location]:
     """Where a document has secrets as it is written: of a job with errors nothing more is known."""
-    for path in secret_variables(doc.data):
+    for path in _paths(doc):
         yield locate(doc, path).location
+
+
+def has_secrets(doc: Doc) -> bool:
+    """Whether a document has any as it is written."""
+    return bool(_paths(doc))
+
+
+@for_one
+def _paths(doc: Doc) -> list[Path]:
+    return list(secret_variables(doc.data))
+
+
+def names_secrets(profile: Doc | None) -> bool:
+    """Whether a resolved profile has variables or params that are named like secrets, as of a base."""
+    spec = mapping(profile.data, "spec") if profile is not None else {}
+    return any(
+        isinstance(name, str) and names_a_secret(name) for key in _NAMED for name in mapping(spec, key)
+    )
+
+
+def values_of(*docs: Doc | None) -> set[str]:
+    """What is secret in documents, as text; but for what is so short that it is in any text."""
+    found = {value for doc in docs if doc is not None for value in secret_values(doc.data)}
+    return {value for value in found if len(value) >= SHORTEST}
+
+
+def silent(found: Finding, values: Collection[str]) -> Finding:
+    """The finding with stars in what it says, in place of ``values``; a fix that writes one is a secret."""
+    fix = found.fix
+    if fix is not None:
+        writes = any(without(edit.text, values) != edit.text for edit in fix.edits)
+        fix = fix._replace(
+            title=without(fix.title, values),
+            refused=without(fix.refused, values),
+            secret=fix.secret or writes,
+        )
+    return found._replace(
+        message=without(found.message, values),
+        help=without(found.help, values),
+        related=tuple(one._replace(message=without(one.message, values)) for one in found.related),
+        fix=fix,
+    )
 
 
 def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, str]:

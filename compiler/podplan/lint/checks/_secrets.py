@@ -25,6 +25,8 @@ _NOT_A_SECRET = pattern(
 )
 _PIN = pattern("[0-9]{4,}")
 STARS = "***"
+SHORTEST = 4  # a part that is shorter is in any text
+_CUT = 1_000  # no message quotes more of a value; what it leaves out, it shows as an ellipsis
 
 
 @lru_cache(maxsize=1024)
@@ -88,13 +90,32 @@ def _hides(name: str, value: Any) -> bool:
     return number is not None and number is not False and names_a_secret(name)
 
 
-def starred(text: str, document: Any) -> str:
-    """``text`` with stars in place of what is secret in a document that it may quote."""
-    secrets = [str(value_at(document, path)) for path in secret_variables(document)]
+def secret_values(document: Any) -> Iterator[str]:
+    """What is secret in a document: the values of its variables that look so, and all of a Secret."""
+    for path in secret_variables(document):
+        yield str(value_at(document, path))
     if isinstance(document, dict) and document.get("kind") == "Secret":
         parts = [part for key in ("data", "stringData") if isinstance(part := document.get(key), dict)]
-        secrets += [value for part in parts for value in part.values() if isinstance(value, str) and value]
-    for value in sorted(secrets, key=len, reverse=True):
-        for written in (value, json.dumps(value, ensure_ascii=False)[1:-1]):
+        yield from (value for part in parts for value in part.values() if isinstance(value, str) and value)
+
+
+def starred(text: str, document: Any) -> str:
+    """``text`` with stars in place of what is secret in a document that it may quote."""
+    return without(text, secret_values(document))
+
+
+def without(text: str, secrets: Iterable[str]) -> str:
+    """``text`` with stars for secrets: whole, cut short with "…", or one of the words that each has."""
+    words = {word for value in secrets for word in (value, *_words(value))}
+    for value in sorted(words, key=len, reverse=True):
+        forms = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
+        for written in dict.fromkeys(forms):
             text = text.replace(written, STARS)
+            for length in range(min(len(written), _CUT) - 1, SHORTEST - 1, -1) if "…" in text else ():
+                text = text.replace(f"{written[:length]}…", f"{STARS}…")
     return text
+
+
+def _words(value: str) -> Iterator[str]:
+    """What a shell makes of a value that it splits at blanks."""
+    return (word for word in value.split() if len(word) >= SHORTEST)
