@@ -13,7 +13,7 @@ from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
-from podplan.lint.masking import has_secrets, names_secrets, secrets, values_of
+from podplan.lint.masking import has_secrets, named_in_bases, secrets, values_of
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import enforced
 from podplan.lint.subject import Job
@@ -49,8 +49,9 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
             jobs.append(job)
         ruled = _ruled(job, file, run) if job is not None else ()
         sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *ruled)]
-        if len(run.secrets) > known or has_secrets(plan.item.doc) or names_secrets(plan.profile):
-            hidden |= values_of(plan.item.doc, plan.profile, plan.cr, job and job.before)
+        behind = _behind(plan)
+        if len(run.secrets) > known or has_secrets(plan.item.doc) or behind:
+            hidden |= values_of([plan.item.doc, plan.profile, plan.cr, job and job.before, *behind])
     sightings += _of_all_variants(ids, tuple(jobs), file, run)
     run.hidden |= hidden
     return run.silences.annotated(file, crs, findings(sightings, len(ids), hidden))
@@ -65,7 +66,7 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
     known = len(run.secrets)
     run.secrets += secrets(run.silences.terms.known, job)
     holds = len(run.secrets) > known or has_secrets(item.doc) or item.doc.data.get("kind") == "Secret"
-    hidden = values_of(item.doc) if holds else set[str]()
+    hidden = values_of([item.doc]) if holds else set[str]()
     run.hidden |= hidden
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
     said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1, hidden)
@@ -118,6 +119,15 @@ def _lowered(plan: Plan, run: Run) -> Job | None:
         run.unlowered.add(plan.item.doc.name)
         return None
     return job_of(plan, run.settings, run.before)
+
+
+def _behind(plan: Plan) -> tuple[Doc, ...]:
+    """The bases of a profile and what was made of them, where one names a secret."""
+    if "extends" not in mapping(plan.item.doc.data, "spec"):
+        return ()
+    failed = (seen.doc for seen in plan.seen if seen.level == "profile")
+    profiles = [plan.profile] if plan.profile is not None else failed
+    return tuple(doc for profile in profiles for doc in named_in_bases(profile))
 
 
 def _ruled(job: Job, file: str, run: Run) -> list[Seen]:

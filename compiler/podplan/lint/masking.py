@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import pairwise
 
 from podplan.findings import Edit, Finding, Location, Path
 from podplan.kubernetes.shape import mapping
 from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.apply import apply_one
+from podplan.lint.checks._profile_files import documents
 from podplan.lint.checks._secrets import SHORTEST, names_a_secret, secret_values, secret_variables, without
 from podplan.lint.locate import locate
 from podplan.lint.policy import Policy
@@ -46,15 +48,20 @@ def _paths(doc: Doc) -> list[Path]:
     return list(secret_variables(doc.data))
 
 
-def names_secrets(profile: Doc | None) -> bool:
-    """Whether a resolved profile has variables or params that are named like secrets, as of a base."""
-    spec = mapping(profile.data, "spec") if profile is not None else {}
-    return any(
-        isinstance(name, str) and names_a_secret(name) for key in _NAMED for name in mapping(spec, key)
-    )
+def named_in_bases(profile: Doc) -> tuple[Doc, ...]:
+    """The documents that a profile was made of, where a file has variables or params named like secrets."""
+    behind = documents(profile)
+    return behind if any(doc.source is not None and _names_secrets(doc) for doc in behind) else ()
 
 
-def values_of(*docs: Doc | None) -> set[str]:
+@lru_cache(maxsize=64)
+def _names_secrets(file: Doc) -> bool:
+    spec = mapping(file.data, "spec")
+    names = (name for key in _NAMED for name in mapping(spec, key))
+    return any(isinstance(name, str) and names_a_secret(name) for name in names)
+
+
+def values_of(docs: Iterable[Doc | None]) -> set[str]:
     """What is secret in documents, as text; but for what is so short that it is in any text."""
     found = {value for doc in docs if doc is not None for value in secret_values(doc.data)}
     return {value for value in found if len(value) >= SHORTEST}

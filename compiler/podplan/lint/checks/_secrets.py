@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from podplan.findings import Path, value_at
@@ -24,6 +24,13 @@ _NOT_A_SECRET = pattern(
     re.DOTALL | re.IGNORECASE,
 )
 _PIN = pattern("[0-9]{4,}")
+# Whether a field of a mapping gives the value of what the mapping stands for.
+_Told = Callable[[Any], bool]
+_NAMED: dict[Any, _Told] = {
+    "env": lambda field: field not in ("secret", "configMap", "field", "valueFrom"),
+    "params": lambda field: field == "default",
+    "values": lambda _: True,
+}
 STARS = "***"
 SHORTEST = 4  # a part that is shorter is in any text
 _CUT = 1_000  # no message quotes more of a value; what it leaves out, it shows as an ellipsis
@@ -61,7 +68,8 @@ def _path(node: _Node) -> Path:
 
 
 def secret_variables(data: Any) -> Iterator[Path]:
-    """The values of variables that look secret: entries with a name and a value, and mappings called env."""
+    """The values of variables and params that look secret: entries with a name and a value, and mappings
+    called env, params (what their fields give) and values."""
     nodes: list[_Node] = [(data, None, None)]
     while nodes:
         node, step, _ = here = nodes.pop()
@@ -73,13 +81,31 @@ def secret_variables(data: Any) -> Iterator[Path]:
             name, value = node.get("name"), node.get("value")
             if value is not None and isinstance(name, str) and _hides(name, value):
                 yield (*_path(here), "value")
-            if step == "env":
-                yield from (
-                    (*_path(here), key) for key, value in below if isinstance(key, str) and _hides(key, value)
-                )
+            if step in _NAMED:
+                yield from ((*_path(here), *path) for path in _named(node, _NAMED[step]))
         for key, value in below:
             if isinstance(value, (dict, list)):
                 nodes.append((value, key, here))
+
+
+def _named(named: dict[Any, Any], told: _Told) -> Iterator[Path]:
+    """What is secret of values by name; ``told`` says which fields of a mapping give its value."""
+    for name, value in named.items():
+        if isinstance(value, dict):
+            for key, below in value.items():
+                if told(key):
+                    yield from ((name, key, *path) for path in _leaves((name, key), below))
+        else:
+            yield from ((name, *path) for path in _leaves((name,), value))
+
+
+def _leaves(names: tuple[Any, ...], value: Any) -> Iterator[Path]:
+    """The paths below ``value`` to what one of the names on the way there says is secret."""
+    if isinstance(value, dict | list):
+        for key, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from ((key, *path) for path in _leaves((*names, key), below))
+    elif any(isinstance(name, str) and _hides(name, value) for name in names):
+        yield ()
 
 
 def _hides(name: str, value: Any) -> bool:

@@ -1,0 +1,81 @@
+"""Params that are named like secrets, and variables whose value is no text: neither is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podplan.lint.checks._secrets import secret_variables
+from tests.command import podplan
+
+PROFILE = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: train}
+spec:
+  job: PyTorchTrainingJob
+  image: a:1
+  resources: {limits: {cpu: 1, memory: 1Gi}}
+  run: {exec: [bash, -c, "torchrun --nproc_per_node=${{ params.password }} x.py"]}
+"""
+PARAM = "  params: {password: {type: string, default: HUNTER}}\n"
+BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "rule"),
+    [
+        (PARAM, "TORCH001"),
+        (PARAM.replace("string,", "string, pattern: ^x,"), "PROF006"),
+        (PARAM.replace("string", "integer"), "PROF006"),
+        (PARAM.replace("string,", "string, minLength: 100,"), "PROF006"),
+        (PARAM + "  environments: {dev: {values: {password: HUNTING}}}\n", "TORCH001"),
+        (PARAM.replace("HUNTER", "[HUNTER, {a: HUNTING}]"), "PROF006"),
+        ("  env: {DB_PASSWORD: {valu: HUNTER}}\n" + PARAM, "PROF001"),
+        ("  env: {DB_PASSWORD: [HUNTER]}\n" + PARAM, "PROF001"),
+        ("  env: {DB_PASSWORD: {valu: {more: [HUNTING]}}}\n" + PARAM, "PROF001"),
+    ],
+)
+@pytest.mark.parametrize("format_", ["full", "json", "sarif"])
+def test_a_value_is_not_shown(folder: Path, more: str, rule: str, format_: str) -> None:
+    (folder / "job.yaml").write_text(PROFILE + more)
+    run = podplan("check", "--format", format_, "job.yaml", cwd=folder)
+    assert rule in run.out
+    assert "HUNT" not in run.out + run.err
+
+
+@pytest.mark.parametrize(
+    ("base", "said"),
+    [(PARAM, 'not "***"'), (PARAM.replace("string,", "string, pattern: ^x,"), 'is "***", and must match')],
+    ids=("used", "refused"),
+)
+def test_the_param_of_a_base_is_not_shown(folder: Path, base: str, said: str) -> None:
+    (folder / "base.yaml").write_text(BASE + base)
+    (folder / "job.yaml").write_text(PROFILE + "  extends: [base.yaml]\n")
+    run = podplan("check", ".", cwd=folder)
+    assert said in run.out
+    assert "HUNT" not in run.out + run.err
+
+
+@pytest.mark.parametrize(
+    ("data", "paths"),
+    [
+        ({"env": {"A_TOKEN": {"secret": "hunters/name"}}}, []),
+        ({"env": {"A_TOKEN": {"configMap": "hunters/name"}}}, []),
+        ({"env": {"A_TOKEN": {"x": "hunter2", "y": ["hunter3"]}}}, ["x", ("y", 0)]),
+        ({"params": {"password": {"description": "hunters", "default": "hunter2"}}}, ["default"]),
+        ({"params": {"tokens": {"default": "hunter2"}, "password": "hunter2"}}, [()]),
+        (
+            {"params": {"db": {"default": {"password": "hunter2", "host": "hunters"}}}},
+            [("default", "password")],
+        ),
+        ({"params": {"db": {"default": "http://me:hunter2@a"}}}, ["default"]),
+        ({"values": {"password": "hunter2", "rate": "hunters", "api_key": ["hunter2"]}}, [(), (0,)]),
+        ({"params": ["password"], "values": ["password"], "env": [{"name": "A_TOKEN", "value": "a"}]}, []),
+        ({"env": {1: {2: "hunter2"}, "A_TOKEN": {3: 4567}}}, [(3,)]),
+    ],
+)
+def test_which_values_are_secret(data: object, paths: list[object]) -> None:
+    wanted = [path if isinstance(path, tuple) else (path,) for path in paths]
+    assert [path[2:] for path in secret_variables(data)] == wanted
