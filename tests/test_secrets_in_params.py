@@ -59,6 +59,30 @@ def test_the_param_of_a_base_is_not_shown(folder: Path, base: str, said: str) ->
 
 
 @pytest.mark.parametrize(
+    ("sets", "code"),
+    [
+        (["env.DB_PASSWORD=HUNTER", "env.DB_PASSWORD.x=1"], 2),
+        (["env.DB_PASSWORD=HUNTER", "env.DB_PASSWORD=HUNTING"], 2),
+        (["params.password=HUNTER"], 1),
+        (["params.password=HUNTER" + 500 * "x"], 1),
+        (["params.password=7"], 1),
+        (["env.API_KEY=HUNTER", "params.password=HUNTING"], 1),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["check", "render"])
+def test_what_a_flag_gives_is_not_shown(folder: Path, sets: list[str], code: int, command: str) -> None:
+    """Of the number 7 nothing is hidden: it is refused as too small."""
+    params = PARAM.replace("string, default: HUNTER", "string, minLength: 900")
+    (folder / "job.yaml").write_text(PROFILE + params + "  env: {DB_PASSWORD: {secret: a/b}}\n")
+    flags = [part for one in sets for part in ("--set", one)]
+    run = podplan(command, *flags, "job.yaml", cwd=folder)
+    assert run.code == code, run.out + run.err
+    assert "HUNT" not in run.out + run.err
+    assert ("***" in run.out + run.err) == ("password=7" not in sets[0])
+
+
+@pytest.mark.parametrize(
     ("data", "paths"),
     [
         ({"env": {"A_TOKEN": {"secret": "hunters/name"}}}, []),

@@ -118,7 +118,10 @@ def _demand_sense(item: Item, settings: Settings, resolution: Resolution) -> Non
             unknown = problem.message.partition("; there is ")[0]
             raise RequestError(f"{item.doc.name}: {unknown}; it has {names}")
         if problem.rule == "PROF015":
-            raise RequestError(f"{item.doc.name}: {problem.message}")
+            from podplan.lint.masking import without_sets
+
+            said = without_sets(problem.message, settings.sets)
+            raise RequestError(f"{item.doc.name}: {said}")
 
 
 def compile_variant(item: Item, variant: Variant, settings: Settings) -> Plan:

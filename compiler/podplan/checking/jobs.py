@@ -13,7 +13,7 @@ from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
-from podplan.lint.masking import has_secrets, named_in_bases, secrets, values_of
+from podplan.lint.masking import has_secrets, named_in_bases, secrets, values_of, values_set
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import enforced
 from podplan.lint.subject import Job
@@ -34,7 +34,7 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
     file = ""
     ids: list[str] = []
     jobs: list[Job] = []
-    hidden: set[str] = set()
+    hidden = values_set(run.settings.sets)
     for plan in made:
         known = len(run.secrets)
         file = plan.item.doc.name

@@ -67,6 +67,20 @@ def values_of(docs: Iterable[Doc | None]) -> set[str]:
     return {value for value in found if len(value) >= SHORTEST}
 
 
+def values_set(sets: Mapping[str, str]) -> set[str]:
+    """What ``--set`` flags give to what is named like a secret, by their keys."""
+    return {
+        value
+        for key, value in sets.items()
+        if len(value) >= SHORTEST and any(map(names_a_secret, key.split(".")))
+    }
+
+
+def without_sets(text: str, sets: Mapping[str, str]) -> str:
+    """``text`` with stars for those values."""
+    return without(text, values_set(sets))
+
+
 def silent(found: Finding, values: Collection[str]) -> Finding:
     """The finding with stars in what it says, in place of ``values``; a fix that writes one is a secret."""
     fix = found.fix
