@@ -296,6 +296,8 @@ def test_an_inventory_is_below_the_root(tmp_path: Path, monkeypatch: pytest.Monk
     for path in ("../../a.yaml", "/../a.yaml", "../link/passwd"):
         with pytest.raises(RequestError, match="leads out of the repository"):
             inventory_path(path, ".", str(tmp_path))
+    with pytest.raises(RequestError, match="null character"):
+        inventory_path("a\0b", ".", str(tmp_path))
 
 
 KEY = "argocd.argoproj.io/sync-options"

@@ -154,8 +154,10 @@ def inventory_path(asked: str, folder: str, root: str) -> str:
     """The file of the inventory that a parameter names, as seen from the working folder.
 
     A leading ``/`` stands for the top of the repository, as in other file parameters of Argo CD.
-    Raises RequestError where it leads out of ``root``.
+    Raises RequestError where it leads out of ``root``, or can be no path.
     """
+    if "\0" in asked:
+        raise RequestError('the parameter "inventory" has a null character (\\u0000), and no path has one')
     path = os.path.join(root, asked.lstrip("/")) if asked.startswith("/") else os.path.join(folder, asked)
     top, real = os.path.realpath(root), os.path.realpath(path)
     if os.path.commonpath((top, real)) != top:

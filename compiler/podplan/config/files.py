@@ -84,8 +84,10 @@ def extended(file: File) -> list[File]:
 def inside(file: File, key: str, reference: str, *more: str | int) -> str:
     """The absolute path that ``reference`` under ``key`` stands for, relative to its file.
 
-    Raises RequestError where it leads out of the root of the file, symbolic links followed.
+    Raises RequestError where it leads out of the root of the file, links followed, or can be no path.
     """
+    if "\0" in reference:
+        raise RequestError(f"{file.place(key, *more)}: {key}: a path has no null character (\\u0000)")
     path = os.path.normpath(os.path.join(os.path.dirname(file.path), reference))
     top = root_of(file.path)
     if os.path.commonpath((os.path.realpath(path), top)) != top:
