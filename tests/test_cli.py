@@ -162,7 +162,7 @@ def test_why_of_a_lowered_field(folder: Path) -> None:
         ("init job.yaml", "job.yaml is not a folder"),
         ("init /proc/x", "cannot write /proc/x/"),
         ("baseline create job.yaml --baseline resnet.yaml/x", "resnet.yaml is not a folder"),
-        ("baseline create job.yaml --baseline /dev/null", "not a regular file"),
+        ("baseline create job.yaml --baseline /dev/null", "cannot write /dev/null: /dev holds devices"),
     ],
 )
 def test_what_cannot_be_written_is_a_wrong_request(folder: Path, arguments: str, told: str) -> None:
