@@ -27,6 +27,8 @@ ESCAPED = "$" + OPENING
 _PATH = pattern(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 _QUOTED = pattern(r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\"", re.DOTALL)
 _OUTSIDE_QUOTES = pattern(r"['\"]|\}\}")
+# How many wrong names of one profile are compared with those that it has, which takes milliseconds for each.
+_MOST_MEANT = 100
 
 
 class Text(NamedTuple):
@@ -52,6 +54,19 @@ class Budget:
 
     def __init__(self) -> None:
         self.left = MAX_EXPRESSION_RESULTS_TOTAL
+        self._compared: set[tuple[str, str]] = set()
+        self._meant: dict[tuple[str, str, str], str] = {}
+
+    def meant(self, name: str, step: str, scope: Scope) -> str:
+        """What to write instead of a first step that is not there: told once for all instances."""
+        key = (scope.values["environment"], name, step)
+        if key not in self._meant:
+            if len(self._compared) < _MOST_MEANT:
+                self._compared.add((name, step))
+            compared = (name, step) in self._compared
+            near = meant_or_known(step, scope.known[name]) if compared else ""
+            self._meant[key] = near or ("" if scope.known[name] else f"; the profile has no {name}")
+        return self._meant[key]
 
     def spend(self, size: int) -> None:
         self.left -= size
@@ -201,7 +216,7 @@ def value_of(cursor: Cursor, text: Text, scope: Scope, budget: Budget) -> Any:
             values.append(part)
             continue
         for name, step in part.reads:
-            _demand(name, step, scope, part.source)
+            _demand(name, step, scope, budget, part.source)
             for key, place in scope.places.items():
                 if key == (name, step) or (step is None and key[0] == name):
                     used[key] = place
@@ -215,7 +230,7 @@ def value_of(cursor: Cursor, text: Text, scope: Scope, budget: Budget) -> Any:
     return computed(lambda *_: result, cursor, *used.values())
 
 
-def _demand(name: str, step: str | None, scope: Scope, source: str) -> None:
+def _demand(name: str, step: str | None, scope: Scope, budget: Budget, source: str) -> None:
     """That a name and its first step exist: a typo must not pass, not even under a default."""
     shown = f"{OPENING} {source} {CLOSING}"
     if name not in scope.values:
@@ -226,8 +241,7 @@ def _demand(name: str, step: str | None, scope: Scope, source: str) -> None:
         raise Fault(
             f"{shown}: environment is the name itself; write {OPENING} environment {CLOSING}", "PROF009"
         )
-    known = scope.known[name]
-    if step not in known:
+    if step not in scope.known[name]:
         what = {"params": "param", "matrix": "matrix key"}.get(name, f"{name} field")
-        near = meant_or_known(step, known) or f"; the profile has no {name}"
+        near = budget.meant(name, step, scope)
         raise Fault(f'{shown}: there is no {what} "{step}"{near}', "PROF009")
