@@ -103,3 +103,26 @@ def test_what_a_flag_gives_is_not_shown(folder: Path, sets: list[str], code: int
 def test_which_values_are_secret(data: object, paths: list[object]) -> None:
     wanted = [path if isinstance(path, tuple) else (path,) for path in paths]
     assert [path[2:] for path in secret_variables(data)] == wanted
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+@pytest.mark.parametrize(
+    ("path", "sets"),
+    [
+        ("spec.replicaSpecs[worker].template.spec.containers[0].command", []),
+        ("spec.replicaSpecs[worker].template.spec.containers[0]", []),
+        ("spec.replicaSpecs[worker].template.spec.containers[0].env[DB_PASSWORD].value", []),
+        (
+            "spec.replicaSpecs[worker].template.spec.containers[0].env[DB_PASSWORD].value",
+            ["--set", "env.DB_PASSWORD=HUNTED"],
+        ),
+    ],
+)
+def test_why_tells_where_it_comes_from_and_not_what_it_is(
+    folder: Path, path: str, sets: list[str], format_: str
+) -> None:
+    (folder / "job.yaml").write_text(PROFILE + PARAM + "  env: {DB_PASSWORD: HUNTING}\n")
+    run = podplan("why", *sets, "--format", format_, "job.yaml", path, cwd=folder)
+    assert run.code == 0, run.out + run.err
+    assert "***" in run.out
+    assert "HUNT" not in run.out + run.err

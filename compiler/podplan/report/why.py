@@ -8,6 +8,8 @@ from itertools import pairwise
 
 from podplan.findings import pointer, value_at
 from podplan.groups import CONFIGURED
+from podplan.lint.checks._secrets import STARS, without
+from podplan.lint.masking import values_of
 from podplan.provenance import Doc, Origin, Path, Place, Step, trace
 from podplan.selecting import show
 from podplan.typing import Any
@@ -21,20 +23,23 @@ def as_text(doc: Doc, path: Path) -> str:
     """The chain from the value at ``path`` back to its source, one step a block."""
     lines: list[str] = []
     steps = trace(doc, path)
+    secrets = _secrets(steps)
     told = [step for step, after in pairwise(steps) if not _says_nothing(step, after)] + steps[-1:]
     for number, step in enumerate(told):
         lead = "" if number == 0 else "  from "
         lines.append(f"{lead}{_where(step.doc, step.path)}")
         indent = "         " if number else "    "
-        lines.append(f"{indent}{_value(step.doc, step.path, MAX_SHOWN if number else MAX_SHOWN_FIRST)}")
+        lines.append(
+            f"{indent}{_value(step.doc, step.path, secrets, MAX_SHOWN if number else MAX_SHOWN_FIRST)}"
+        )
         if step.origin is not None:
-            lines += [indent + note for note in _notes(step.origin)]
+            lines += [indent + without(note, secrets) for note in _notes(step.origin, secrets)]
     return "\n".join(lines) + "\n"
 
 
 def _says_nothing(step: Step, after: Step) -> bool:
     """Whether a step only hands on what stands at the same path of the next one."""
-    if step.origin is None or _notes(step.origin) or step.path != after.path:
+    if step.origin is None or _notes(step.origin, set()) or step.path != after.path:
         return False
     value = value_at(step.doc.data, step.path)
     return isinstance(value, dict | list) or value == value_at(after.doc.data, after.path)
@@ -42,7 +47,9 @@ def _says_nothing(step: Step, after: Step) -> bool:
 
 def as_json(doc: Doc, path: Path) -> str:
     """The same for machines: ``{"format": 1, "steps": [...]}``, the nearest step first."""
-    steps = [_step(step) for step in trace(doc, path)]
+    way = trace(doc, path)
+    secrets = _secrets(way)
+    steps = [_step(step, secrets) for step in way]
     return json.dumps({"format": 1, "steps": steps}, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -55,11 +62,29 @@ def _where(doc: Doc, path: Path) -> str:
     return f"{doc.source.file}:{span.line}:{span.column}  {show(doc.data, path) or '(the whole)'}"
 
 
-def _value(doc: Doc, path: Path, limit: int = MAX_SHOWN) -> str:
+def _secrets(steps: Sequence[Step]) -> set[str]:
+    """What is secret in the documents on a way."""
+    origins = [step.origin for step in steps if step.origin is not None]
+    beside = [place.doc for origin in origins for place in (*origin.places, *origin.overrides)]
+    return values_of([*(step.doc for step in steps), *beside])
+
+
+def _starred(value: Any, secrets: set[str]) -> Any:
+    """``value`` with stars for secrets, wherever they are in it."""
+    if isinstance(value, dict):
+        return {key: _starred(below, secrets) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_starred(below, secrets) for below in value]
+    if isinstance(value, str):
+        return without(value, secrets)
+    return STARS if str(value) in secrets else value
+
+
+def _value(doc: Doc, path: Path, secrets: set[str], limit: int = MAX_SHOWN) -> str:
     value = value_at(doc.data, path)
     if _is_secret(doc, path):
         return MASKED
-    text = json.dumps(value, ensure_ascii=False)
+    text = json.dumps(_starred(value, secrets), ensure_ascii=False)
     if len(text) <= limit:
         return text
     if isinstance(value, dict | list):
@@ -75,7 +100,7 @@ def _is_secret(doc: Doc, path: Path) -> bool:
     return not path or path[0] in ("data", "stringData", "metadata")
 
 
-def _notes(origin: Origin) -> list[str]:
+def _notes(origin: Origin, secrets: set[str]) -> list[str]:
     notes = []
     if origin.fact is not None:
         fact = origin.fact
@@ -88,7 +113,9 @@ def _notes(origin: Origin) -> list[str]:
         notes.append(f"given by {origin.flag.name}")
     part = "worked out with" if origin.how == "computed" else "because of"
     notes += [f"{part} {_place(place)}" for place in origin.places[1:] if not _is_whole(place)]
-    notes += [f"overrides {_place(place)}: {_value(place.doc, place.path)}" for place in origin.overrides]
+    notes += [
+        f"overrides {_place(place)}: {_value(place.doc, place.path, secrets)}" for place in origin.overrides
+    ]
     return notes
 
 
@@ -103,12 +130,12 @@ def _place(place: Place) -> str:
     return _where(end.doc, end.path) if end.doc.source is not None else _where(place.doc, place.path)
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: Step, secrets: set[str]) -> dict[str, Any]:
     doc, path, origin = step
     entry: dict[str, Any] = {
         "document": doc.source.file if doc.source is not None else doc.name,
         "path": pointer(path),
-        "value": None if _is_secret(doc, path) else value_at(doc.data, path),
+        "value": None if _is_secret(doc, path) else _starred(value_at(doc.data, path), secrets),
     }
     if doc.source is not None:
         span = doc.source.span(path)
@@ -121,13 +148,13 @@ def _step(step: Step) -> dict[str, Any]:
             "basis": origin.fact.basis,
             "source": origin.fact.source,
         }
-        entry["flag"] = origin.flag and origin.flag.name
-        entry["overrides"] = _places(origin.overrides)
-        entry["also"] = _places(origin.places[1:])
+        entry["flag"] = origin.flag and without(origin.flag.name, secrets)
+        entry["overrides"] = _places(origin.overrides, secrets)
+        entry["also"] = _places(origin.places[1:], secrets)
     return entry
 
 
-def _places(places: Sequence[Place]) -> list[dict[str, Any]]:
+def _places(places: Sequence[Place], secrets: set[str]) -> list[dict[str, Any]]:
     found = []
     for place in places:
         end = trace(place.doc, place.path)[-1]
@@ -135,5 +162,6 @@ def _places(places: Sequence[Place]) -> list[dict[str, Any]]:
         if end.doc.source is not None:
             span = end.doc.source.span(end.path)
             where |= {"line": span.line, "column": span.column}
-        found.append(where | {"value": None if _is_secret(*place) else value_at(place.doc.data, place.path)})
+        value = None if _is_secret(*place) else _starred(value_at(place.doc.data, place.path), secrets)
+        found.append(where | {"value": value})
     return found
