@@ -65,7 +65,7 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
     policies = run.silences.ruling(item.doc.name).policies
     known = len(run.secrets)
     run.secrets += secrets(run.silences.terms.known, job)
-    holds = len(run.secrets) > known or has_secrets(item.doc) or item.doc.data.get("kind") == "Secret"
+    holds = len(run.secrets) > known or has_secrets(item.doc)  # of a Secret no check quotes a value
     hidden = values_of([item.doc]) if holds else set[str]()
     run.hidden |= hidden
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
