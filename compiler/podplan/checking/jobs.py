@@ -127,7 +127,8 @@ def _behind(plan: Plan) -> tuple[Doc, ...]:
         return ()
     failed = (seen.doc for seen in plan.seen if seen.level == "profile")
     profiles = [plan.profile] if plan.profile is not None else failed
-    return tuple(doc for profile in profiles for doc in named_in_bases(profile))
+    found = {id(doc): doc for profile in profiles for doc in named_in_bases(profile)}
+    return tuple(found.values())
 
 
 def _ruled(job: Job, file: str, run: Run) -> list[Seen]:

@@ -11,7 +11,15 @@ from podplan.kubernetes.shape import mapping
 from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.apply import apply_one
 from podplan.lint.checks._profile_files import documents
-from podplan.lint.checks._secrets import SHORTEST, names_a_secret, secret_values, secret_variables, without
+from podplan.lint.checks._secrets import (
+    SHORTEST,
+    by_beginning,
+    names_a_secret,
+    secret_values,
+    secret_variables,
+    told_without,
+    without,
+)
 from podplan.lint.locate import locate
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Job, for_one
@@ -83,20 +91,24 @@ def without_sets(text: str, sets: Mapping[str, str]) -> str:
 
 def silent(found: Finding, values: Collection[str]) -> Finding:
     """The finding with stars in what it says, in place of ``values``; a fix that writes one is a secret."""
-    fix = found.fix
+    known, fix = _known(values), found.fix
     if fix is not None:
-        writes = any(without(edit.text, values) != edit.text for edit in fix.edits)
         fix = fix._replace(
-            title=without(fix.title, values),
-            refused=without(fix.refused, values),
-            secret=fix.secret or writes,
+            title=told_without(fix.title, known),
+            refused=told_without(fix.refused, known),
+            secret=fix.secret or any(told_without(edit.text, known) != edit.text for edit in fix.edits),
         )
     return found._replace(
-        message=without(found.message, values),
-        help=without(found.help, values),
-        related=tuple(one._replace(message=without(one.message, values)) for one in found.related),
+        message=told_without(found.message, known),
+        help=told_without(found.help, known),
+        related=tuple(one._replace(message=told_without(one.message, known)) for one in found.related),
         fix=fix,
     )
+
+
+@for_one
+def _known(values: Collection[str]) -> dict[str, list[str]]:
+    return by_beginning(values)
 
 
 def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, str]:

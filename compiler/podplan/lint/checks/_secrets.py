@@ -132,13 +132,31 @@ def starred(text: str, document: Any) -> str:
 
 def without(text: str, secrets: Iterable[str]) -> str:
     """``text`` with stars for secrets: whole, cut short with "…", or one of the words that each has."""
+    return told_without(text, by_beginning(secrets))
+
+
+def by_beginning(secrets: Iterable[str]) -> dict[str, list[str]]:
+    """How secrets may be written, by their beginnings: a text is searched for those that it has."""
     words = {word for value in secrets for word in (value, *_words(value))}
-    for value in sorted(words, key=len, reverse=True):
+    found: dict[str, list[str]] = {}
+    for value in words:
         forms = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
         for written in dict.fromkeys(forms):
-            text = text.replace(written, STARS)
-            for length in range(min(len(written), _CUT) - 1, SHORTEST - 1, -1) if "…" in text else ():
-                text = text.replace(f"{written[:length]}…", f"{STARS}…")
+            found.setdefault(written[:SHORTEST], []).append(written)
+    return found
+
+
+def told_without(text: str, known: dict[str, list[str]]) -> str:
+    """``without`` for secrets that are known by their beginnings."""
+    if not known:
+        return text
+    parts = {text[at : at + size] for size in range(1, SHORTEST + 1) for at in range(len(text))}
+    cut = "…" in text
+    near = {one for part in parts for one in known.get(part, ()) if cut or one in text}
+    for written in sorted(near, key=lambda written: (-len(written), written)):
+        text = text.replace(written, STARS)
+        for length in range(min(len(written), _CUT) - 1, SHORTEST - 1, -1) if cut else ():
+            text = text.replace(f"{written[:length]}…", f"{STARS}…")
     return text
 
 
