@@ -11,6 +11,7 @@ from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding
 from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
+from podplan.lint.checks._stars import Hidden, hidden
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
 from podplan.lint.masking import has_secrets, named_in_bases, secrets, values_of, values_set
@@ -34,7 +35,7 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
     file = ""
     ids: list[str] = []
     jobs: list[Job] = []
-    hidden = values_set(run.settings.sets)
+    secret = values_set(run.settings.sets)
     for plan in made:
         known = len(run.secrets)
         file = plan.item.doc.name
@@ -51,10 +52,9 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
         sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *ruled)]
         behind = _behind(plan)
         if len(run.secrets) > known or has_secrets(plan.item.doc) or behind:
-            hidden |= values_of([plan.item.doc, plan.profile, plan.cr, job and job.before, *behind])
+            secret |= values_of([plan.item.doc, plan.profile, plan.cr, job and job.before, *behind])
     sightings += _of_all_variants(ids, tuple(jobs), file, run)
-    run.hidden |= hidden
-    return run.silences.annotated(file, crs, findings(sightings, len(ids), hidden))
+    return run.silences.annotated(file, crs, findings(sightings, len(ids), _hidden(secret)))
 
 
 def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
@@ -66,10 +66,9 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
     known = len(run.secrets)
     run.secrets += secrets(run.silences.terms.known, job)
     holds = len(run.secrets) > known or has_secrets(item.doc)  # of a Secret no check quotes a value
-    hidden = values_of([item.doc]) if holds else set[str]()
-    run.hidden |= hidden
+    secret = values_of([item.doc]) if holds else set[str]()
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
-    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1, hidden)
+    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1, _hidden(secret))
     return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
 
 
@@ -102,7 +101,7 @@ def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     )
     if rule is None:
         return []
-    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1, run.hidden)
+    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1)
     about = tuple(filter(None, (run.together.file(number), *sorted(set(seen.about)))))
     return [one._replace(about=about) for one in run.silences.annotated(file, [cr], said)]
 
@@ -119,6 +118,11 @@ def _lowered(plan: Plan, run: Run) -> Job | None:
         run.unlowered.add(plan.item.doc.name)
         return None
     return job_of(plan, run.settings, run.before)
+
+
+def _hidden(secrets: set[str]) -> Hidden | None:
+    """What no finding may say; a shell makes words of a variable."""
+    return hidden(secrets, secrets) if secrets else None
 
 
 def _behind(plan: Plan) -> tuple[Doc, ...]:

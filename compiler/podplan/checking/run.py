@@ -38,7 +38,6 @@ class Gathered:
         self.unlowered: set[str] = set()
         self.secret: set[str] = set()  # files of which no line is shown
         self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
-        self.hidden: set[str] = set()  # the secrets themselves, for what is said of several jobs
         self.given_up: list[GivenUp] = []
         self.beyond: list[str] = []  # what is said of files that reach a bound when they are read
         self.unread: set[str] = set()

@@ -9,7 +9,8 @@ from typing import Any
 
 from podplan.diff.trees import Job
 from podplan.findings import value_at
-from podplan.lint.checks._secrets import STARS, is_secret, may_be_secret, secret_variables
+from podplan.lint.checks._secrets import is_secret, may_be_secret, secret_variables
+from podplan.lint.checks._stars import STARS
 
 LEAST = 4  # characters: a shorter value stands in too many words, and is hidden where it is a variable's
 _ASSIGNED = re.compile(r"(?:^|[\s;\"'])-{0,2}([A-Za-z_][\w-]*)[=\s]\s*([^\s;\"']+)")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.anchors import anchor
+from podplan.lint.checks._stars import Hidden
 from podplan.lint.locate import locate, other_places
 from podplan.lint.masking import silent
 from podplan.lint.seen import Sighting
@@ -19,7 +20,7 @@ OF_FORM = ("SCHEMA", "PROF")
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
-def findings(sightings: Iterable[Sighting], variants: int, secrets: Collection[str] = ()) -> list[Finding]:
+def findings(sightings: Iterable[Sighting], variants: int, secrets: Hidden | None = None) -> list[Finding]:
     """The findings of one item, in the order of their places; ``variants`` is how many the item has.
 
     They say nothing of ``secrets``, whatever was seen.
@@ -28,7 +29,7 @@ def findings(sightings: Iterable[Sighting], variants: int, secrets: Collection[s
     documents: dict[tuple[object, ...], Any] = {}
     for sighting in sightings:
         found, data = _finding(sighting)
-        if secrets:
+        if secrets is not None:
             found = silent(found, secrets)
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])

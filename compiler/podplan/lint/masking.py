@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
@@ -11,15 +11,8 @@ from podplan.kubernetes.shape import mapping
 from podplan.lint.anchors import ON_SECRETS
 from podplan.lint.apply import apply_one
 from podplan.lint.checks._profile_files import documents
-from podplan.lint.checks._secrets import (
-    SHORTEST,
-    by_beginning,
-    names_a_secret,
-    secret_values,
-    secret_variables,
-    told_without,
-    without,
-)
+from podplan.lint.checks._secrets import names_a_secret, secret_values, secret_variables
+from podplan.lint.checks._stars import SHORTEST, Hidden, hidden, without
 from podplan.lint.locate import locate
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Job, for_one
@@ -86,29 +79,24 @@ def values_set(sets: Mapping[str, str]) -> set[str]:
 
 def without_sets(text: str, sets: Mapping[str, str]) -> str:
     """``text`` with stars for those values."""
-    return without(text, values_set(sets))
+    return without(text, hidden(values_set(sets)))
 
 
-def silent(found: Finding, values: Collection[str]) -> Finding:
-    """The finding with stars in what it says, in place of ``values``; a fix that writes one is a secret."""
-    known, fix = _known(values), found.fix
+def silent(found: Finding, secrets: Hidden) -> Finding:
+    """The finding with stars for ``secrets`` in what it says; a fix that writes one is a secret."""
+    fix = found.fix
     if fix is not None:
         fix = fix._replace(
-            title=told_without(fix.title, known),
-            refused=told_without(fix.refused, known),
-            secret=fix.secret or any(told_without(edit.text, known) != edit.text for edit in fix.edits),
+            title=without(fix.title, secrets),
+            refused=without(fix.refused, secrets),
+            secret=fix.secret or any(without(edit.text, secrets) != edit.text for edit in fix.edits),
         )
     return found._replace(
-        message=told_without(found.message, known),
-        help=told_without(found.help, known),
-        related=tuple(one._replace(message=told_without(one.message, known)) for one in found.related),
+        message=without(found.message, secrets),
+        help=without(found.help, secrets),
+        related=tuple(one._replace(message=without(one.message, secrets)) for one in found.related),
         fix=fix,
     )
-
-
-@for_one
-def _known(values: Collection[str]) -> dict[str, list[str]]:
-    return by_beginning(values)
 
 
 def masked(texts: Mapping[str, str], secrets: Iterable[Location]) -> dict[str, str]:

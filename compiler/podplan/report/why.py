@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from podplan.findings import pointer, value_at
 from podplan.groups import CONFIGURED
-from podplan.lint.checks._secrets import STARS, without
+from podplan.lint.checks._stars import STARS, Hidden, hidden, without
 from podplan.lint.masking import values_of
 from podplan.provenance import Doc, Origin, Path, Place, Step, trace
 from podplan.selecting import show
@@ -39,7 +39,7 @@ def as_text(doc: Doc, path: Path) -> str:
 
 def _says_nothing(step: Step, after: Step) -> bool:
     """Whether a step only hands on what stands at the same path of the next one."""
-    if step.origin is None or _notes(step.origin, set()) or step.path != after.path:
+    if step.origin is None or _notes(step.origin, hidden(())) or step.path != after.path:
         return False
     value = value_at(step.doc.data, step.path)
     return isinstance(value, dict | list) or value == value_at(after.doc.data, after.path)
@@ -62,14 +62,14 @@ def _where(doc: Doc, path: Path) -> str:
     return f"{doc.source.file}:{span.line}:{span.column}  {show(doc.data, path) or '(the whole)'}"
 
 
-def _secrets(steps: Sequence[Step]) -> set[str]:
+def _secrets(steps: Sequence[Step]) -> Hidden:
     """What is secret in the documents on a way."""
     origins = [step.origin for step in steps if step.origin is not None]
     beside = [place.doc for origin in origins for place in (*origin.places, *origin.overrides)]
-    return values_of([*(step.doc for step in steps), *beside])
+    return hidden(values_of([*(step.doc for step in steps), *beside]))
 
 
-def _starred(value: Any, secrets: set[str]) -> Any:
+def _starred(value: Any, secrets: Hidden) -> Any:
     """``value`` with stars for secrets, wherever they are in it."""
     if isinstance(value, dict):
         return {key: _starred(below, secrets) for key, below in value.items()}
@@ -77,10 +77,10 @@ def _starred(value: Any, secrets: set[str]) -> Any:
         return [_starred(below, secrets) for below in value]
     if isinstance(value, str):
         return without(value, secrets)
-    return STARS if str(value) in secrets else value
+    return STARS if str(value) in secrets.texts.texts else value
 
 
-def _value(doc: Doc, path: Path, secrets: set[str], limit: int = MAX_SHOWN) -> str:
+def _value(doc: Doc, path: Path, secrets: Hidden, limit: int = MAX_SHOWN) -> str:
     value = value_at(doc.data, path)
     if _is_secret(doc, path):
         return MASKED
@@ -100,7 +100,7 @@ def _is_secret(doc: Doc, path: Path) -> bool:
     return not path or path[0] in ("data", "stringData", "metadata")
 
 
-def _notes(origin: Origin, secrets: set[str]) -> list[str]:
+def _notes(origin: Origin, secrets: Hidden) -> list[str]:
     notes = []
     if origin.fact is not None:
         fact = origin.fact
@@ -130,7 +130,7 @@ def _place(place: Place) -> str:
     return _where(end.doc, end.path) if end.doc.source is not None else _where(place.doc, place.path)
 
 
-def _step(step: Step, secrets: set[str]) -> dict[str, Any]:
+def _step(step: Step, secrets: Hidden) -> dict[str, Any]:
     doc, path, origin = step
     entry: dict[str, Any] = {
         "document": doc.source.file if doc.source is not None else doc.name,
@@ -154,7 +154,7 @@ def _step(step: Step, secrets: set[str]) -> dict[str, Any]:
     return entry
 
 
-def _places(places: Sequence[Place], secrets: set[str]) -> list[dict[str, Any]]:
+def _places(places: Sequence[Place], secrets: Hidden) -> list[dict[str, Any]]:
     found = []
     for place in places:
         end = trace(place.doc, place.path)[-1]

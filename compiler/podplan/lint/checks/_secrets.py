@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -31,9 +30,6 @@ _NAMED: dict[Any, _Told] = {
     "params": lambda field: field == "default",
     "values": lambda _: True,
 }
-STARS = "***"
-SHORTEST = 4  # a part that is shorter is in any text
-_CUT = 1_000  # no message quotes more of a value; what it leaves out, it shows as an ellipsis
 
 
 @lru_cache(maxsize=1024)
@@ -123,43 +119,3 @@ def secret_values(document: Any) -> Iterator[str]:
     if isinstance(document, dict) and document.get("kind") == "Secret":
         parts = [part for key in ("data", "stringData") if isinstance(part := document.get(key), dict)]
         yield from (value for part in parts for value in part.values() if isinstance(value, str) and value)
-
-
-def starred(text: str, document: Any) -> str:
-    """``text`` with stars in place of what is secret in a document that it may quote."""
-    return without(text, secret_values(document))
-
-
-def without(text: str, secrets: Iterable[str]) -> str:
-    """``text`` with stars for secrets: whole, cut short with "…", or one of the words that each has."""
-    return told_without(text, by_beginning(secrets))
-
-
-def by_beginning(secrets: Iterable[str]) -> dict[str, list[str]]:
-    """How secrets may be written, by their beginnings: a text is searched for those that it has."""
-    words = {word for value in secrets for word in (value, *_words(value))}
-    found: dict[str, list[str]] = {}
-    for value in words:
-        forms = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1])
-        for written in dict.fromkeys(forms):
-            found.setdefault(written[:SHORTEST], []).append(written)
-    return found
-
-
-def told_without(text: str, known: dict[str, list[str]]) -> str:
-    """``without`` for secrets that are known by their beginnings."""
-    if not known:
-        return text
-    parts = {text[at : at + size] for size in range(1, SHORTEST + 1) for at in range(len(text))}
-    cut = "…" in text
-    near = {one for part in parts for one in known.get(part, ()) if cut or one in text}
-    for written in sorted(near, key=lambda written: (-len(written), written)):
-        text = text.replace(written, STARS)
-        for length in range(min(len(written), _CUT) - 1, SHORTEST - 1, -1) if cut else ():
-            text = text.replace(f"{written[:length]}…", f"{STARS}…")
-    return text
-
-
-def _words(value: str) -> Iterator[str]:
-    """What a shell makes of a value that it splits at blanks."""
-    return (word for word in value.split() if len(word) >= SHORTEST)

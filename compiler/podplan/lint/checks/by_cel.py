@@ -17,7 +17,7 @@ from podplan.groups import at_index
 from podplan.kubernetes.shape import mapping
 from podplan.limits import BoundExceeded
 from podplan.lint.checks._inventory import entry
-from podplan.lint.checks._secrets import starred
+from podplan.lint.checks._stars import starred
 from podplan.lint.policy import Policy, PolicyError
 from podplan.lint.selectors import is_selected
 from podplan.lint.subject import Hit, Job, Subject

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from podplan.findings import value_at
-from podplan.lint.checks._secrets import STARS, starred
+from podplan.lint.checks._stars import STARS, starred
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Hit, Subject
 from podplan.shortening import shortened
