@@ -74,6 +74,7 @@ SPANS: list[tuple[str, Path, bool, tuple[int, int, int, int], str]] = [
     ("\ufeffa: é\nb: 1\n", ("a",), True, (1, 1, 1, 2), "a"),
     ("\ufeffa: é\nb: 1\n", ("a",), False, (1, 4, 1, 5), "é"),
     ("\ufeffa: é\nb: 1\n", ("b",), False, (2, 4, 2, 5), "1"),
+    ("\ufeff\ufeffa: é\nb: 1\n", ("a",), False, (1, 4, 1, 5), "é"),
     ("a: |+\n  x\n\nb: 1\n", ("a",), False, (1, 4, 2, 4), "|+\n  x"),
     ("a: |  \n\nb: 1\n", ("a",), False, (1, 4, 1, 7), "|  "),
     ("a: |\n  x  \n", ("a",), False, (1, 4, 2, 6), "|\n  x  "),

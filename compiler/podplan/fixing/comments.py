@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from podplan.findings import Edit, Fix, Location
 from podplan.patterns import pattern
+from podplan.source.document import marked
 from podplan.source.places import LINE_BREAK
 
 _LIST = pattern(r"\[([^\]]*)\]")
@@ -15,8 +16,7 @@ def without_rule(text: str, where: Location, rule: str, alone: bool) -> Fix | No
     ``alone`` tells that the comment names no other rule.
     """
     starts = [0, *(match.end() for match in LINE_BREAK.finditer(text))]
-    if text.startswith("\ufeff"):
-        starts[0] = 1
+    starts[0] = marked(text)
     line = starts[where.line - 1]
     start, end = line + where.column - 1, starts[where.end_line - 1] + where.end_column - 1
     comment = text[start:end]

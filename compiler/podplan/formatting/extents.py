@@ -21,7 +21,7 @@ def extents(text: str) -> list[Extent]:
     found = []
     for tree in trees(text):
         before, after = markers_around(text, tree.start, tree.end)
-        start = _behind(text, before, tree.start) if before >= 0 else int(text.startswith("\ufeff"))
+        start = _behind(text, before, tree.start) if before >= 0 else len(text) - len(text.lstrip("\ufeff"))
         found.append(Extent(tree, start, after))
     return found
 

@@ -21,7 +21,7 @@ MAX_CHANGED = 6  # lines of a fix
 def render(result: Result, style: Style = PLAIN) -> str:
     """Errors and warnings with their source frames, infos in a line each, and a line that sums up."""
     lines = {
-        file: LINE_BREAK.split(text.removeprefix("\ufeff").removesuffix("\n"))
+        file: LINE_BREAK.split(text.lstrip("\ufeff").removesuffix("\n"))
         for file, text in result.texts.items()
         if text
     }

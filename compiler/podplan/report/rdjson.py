@@ -19,7 +19,7 @@ STRIDE = 1024  # characters
 
 def render(result: Result) -> str:
     """One DiagnosticResult."""
-    lines = {file: LINE_BREAK.split(text.removeprefix("\ufeff")) for file, text in result.texts.items()}
+    lines = {file: LINE_BREAK.split(text.lstrip("\ufeff")) for file, text in result.texts.items()}
     document = {
         "source": {"name": "podplan"},
         "diagnostics": [_diagnostic(found, lines) for found in result.findings],

@@ -40,14 +40,19 @@ class Written(NamedTuple):
     extent: tuple[int, int]
 
 
+def marked(text: str) -> int:
+    """How many byte order marks a text begins with; libyaml counts none of them."""
+    return len(text) - len(text.lstrip(_BYTE_ORDER_MARK))
+
+
 class Lines:
-    """A text, and the line and column of its offsets; a byte order mark, up to ``base``, takes no column."""
+    """A text, and the line and column of its offsets; byte order marks, up to ``base``, take no column."""
 
     __slots__ = ("_starts", "base", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.base = 1 if text.startswith(_BYTE_ORDER_MARK) else 0
+        self.base = marked(text)
         self._starts: list[int] = []
 
     def at(self, offset: int) -> tuple[int, int]:

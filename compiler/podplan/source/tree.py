@@ -22,6 +22,7 @@ from yaml.events import (
 
 from podplan.patterns import pattern
 from podplan.source.comments import dash_before, scalar_extent
+from podplan.source.document import marked
 from podplan.source.places import line_start, scalar_end
 from podplan.typing import Any, Literal, NamedTuple
 
@@ -66,7 +67,7 @@ class Leaf(NamedTuple):
 
 def trees(text: str) -> list[Tree]:
     """The documents of a text that has no faults, without comments; those without content are left out."""
-    base = 1 if text.startswith("\ufeff") else 0
+    base = marked(text)
     # The stubs of PyYAML leave out what is written in C.
     get = cyaml.CParser(text[base:]).get_event  # type: ignore[attr-defined]
     found: list[Tree] = []
@@ -128,7 +129,7 @@ def _collection(text: str, first: Any, last: Any, below: list[Tree], base: int) 
 
 def _line_start(text: str, offset: int) -> int:
     start = line_start(text, offset)
-    return 1 if start == 0 and text.startswith("\ufeff") else start
+    return marked(text) if start == 0 else start
 
 
 def scalar_extents(text: str, tree: Tree) -> Iterator[tuple[int, int]]:
