@@ -8,6 +8,7 @@ import pytest
 
 from podplan.checking.affected import affected
 from tests.changing import BASE, JOB, edit, lines, put, report, repository
+from tests.command import PROFILE
 from tests.golden import podplan
 from tests.test_organisation import OWN
 
@@ -50,6 +51,12 @@ def test_from_another_folder_the_whole_repository_is_looked_at(
 ) -> None:
     monkeypatch.chdir(there / "bases")
     assert lines("--affected-by", "vision.yaml") == ["../jobs/vision.yaml IMG002"]
+
+
+def test_a_path_with_a_null_character_affects_nothing(there: Path) -> None:
+    (there / "jobs/null.yaml").write_text(PROFILE.replace("spec:", 'spec:\n  extends: ["a\\0b"]'))
+    assert lines("--affected-by", "bases/vision.yaml") == ["jobs/vision.yaml IMG002"]
+    assert lines("--affected-by", "jobs/null.yaml") == ["jobs/null.yaml PROF002"]
 
 
 def test_a_base_that_is_gone_affects_what_extended_it(there: Path) -> None:

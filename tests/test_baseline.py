@@ -150,7 +150,13 @@ def test_the_file_is_read_as_it_was_written() -> None:
         ("{", "b.json, line 1: this is no JSON"),
         ("[" * 100_000, "b.json: this is no JSON"),
         ("[]", "b.json: this is no baseline"),
-        ('{"format": 2, "findings": []}', "b.json: this is no baseline"),
+        (
+            '{"format": 99, "findings": []}',
+            "b.json: this baseline has format 99, and this podplan reads format 1",
+        ),
+        ('{"format": 0, "findings": []}', "b.json: this is no baseline"),
+        ('{"format": [2], "findings": []}', "b.json: this is no baseline"),
+        ('{"findings": []}', "b.json: this is no baseline"),
         ('{"format": 1, "findings": [1]}', r"b.json: findings\[0\] is no entry"),
         (written(BASELINE).replace('"rule": "SEC001"', '"rule": 1'), r"findings\[[0-9]\] is no entry"),
         (written(BASELINE).replace('"file"', '"count": 0, "file"', 1), r"findings\[0\] is no entry"),
@@ -159,6 +165,10 @@ def test_the_file_is_read_as_it_was_written() -> None:
 def test_a_file_that_is_no_baseline(text: str, said: str) -> None:
     with pytest.raises(RequestError, match=said):
         parsed(text, "b.json")
+
+
+def test_a_byte_order_mark_is_passed_over() -> None:
+    assert parsed("\ufeff" + written(BASELINE), "b.json") == parsed(written(BASELINE), "b.json")
 
 
 def test_pruning() -> None:

@@ -158,6 +158,27 @@ def test_what_is_wrong(top: Path, text: str) -> None:
     assert str(error.value).startswith(f"podplan.toml{WRONG[text]}")
 
 
+def test_a_byte_order_mark_is_passed_over(top: Path) -> None:
+    for text in ('preset = "strict"\n', 'preset = "strict"\n[severity]\nSEC001 = "info"\n'):
+        (top / "podplan.toml").write_text(text, encoding="utf-8-sig")
+        assert config_for(".").preset == "strict"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('# fünf\r\n# größer\r\npreset = "strict"\r\n'.encode("latin-1"), ":1: byte 0xFC"),
+        (b'preset = "strict"\n\n# \xe4', ":3: byte 0xE4"),
+        ('preset = "strict"\n'.encode("utf-16"), ":1: byte 0xFF"),
+    ],
+)
+def test_a_file_that_is_not_utf8(top: Path, content: bytes, said: str) -> None:
+    (top / "podplan.toml").write_bytes(content)
+    with pytest.raises(RequestError) as error:
+        config_for(".")
+    assert str(error.value) == f"podplan.toml{said} is not UTF-8; save the file as UTF-8"
+
+
 def test_every_mistake_is_told(top: Path) -> None:
     write(top / "podplan.toml", "a = 1\nb = 2\n[severity]\nSEC = 3\n")
     with pytest.raises(RequestError) as error:

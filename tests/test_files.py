@@ -21,6 +21,7 @@ from podplan.reading.files import (
     read_found,
     read_inside,
     root_of,
+    why_no_path,
 )
 from podplan.requests import RequestError
 
@@ -132,6 +133,13 @@ def test_a_file_that_was_found_is_read_as_any_other(repository: Path, tmp_path: 
     assert answers["b.yaml"] == answers["in.yaml"] == b"a: 1\n"
     assert answers["empty.yaml"] == b""
     assert sum(isinstance(given, tuple) for given in answers.values()) == 7
+
+
+def test_what_can_be_no_path() -> None:
+    assert why_no_path("../bases/größe 1.yaml") == ""
+    assert why_no_path(os.fsdecode(b"\xff.yaml")) == ""  # a file may be called so
+    assert why_no_path("a\0b") == r"a path has no null character (\u0000)"
+    assert why_no_path("a\ud800b") == r"no path here has the character \ud800"
 
 
 def test_references_are_relative_to_the_file() -> None:

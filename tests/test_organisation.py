@@ -104,6 +104,15 @@ def test_a_faulty_policy_is_an_error_with_its_place(folder: Path, old: str, new:
     assert any(said in line for line in lines(folder)), lines(folder)
 
 
+def test_a_faulty_policy_is_named_where_its_code_means_no_rule(folder: Path) -> None:
+    (folder / "rules" / "own.yaml").write_text(OWN.replace("severity: error", "severity: grave"))
+    (folder / "podplan.toml").write_text('policies = ["rules"]\nselect = ["ORG"]\n')
+    run = podplan("check", "job.yaml", cwd=folder)
+    assert run.code == 2
+    assert run.err.startswith('podplan: podplan.toml:2: select: no rule has the code, prefix or name "ORG"')
+    assert "\nthe policy at rules/own.yaml:3 is left out: severity must be" in run.err
+
+
 def test_a_fault_is_said_once_for_many_jobs(folder: Path) -> None:
     (folder / "job.yaml").write_text(JOB + "---\n" + JOB.replace("name: gpt", "name: two"))
     (folder / "rules" / "own.yaml").write_text(OWN.replace("severity: error", "severity: grave"))

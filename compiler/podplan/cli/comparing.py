@@ -136,7 +136,7 @@ def _write(target: str, kind: str, values: Mapping[str, Any]) -> None:
     text = ""
     if os.path.exists(target):
         with open(target, "rb") as stream:
-            text = stream.read().decode()
+            text = stream.read().decode().removeprefix("\ufeff")
     unix = text.replace("\r\n", "\n")
     changed = with_settings(unix, target, kind, values)
     replace_file(os.path.realpath(target), changed if unix == text else changed.replace("\n", "\r\n"))

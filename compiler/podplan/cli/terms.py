@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from podplan.cli.settings import CLOCK, LISTS, Setting
 from podplan.config import Config, PathSettings
+from podplan.findings import Severity
 from podplan.lint.policy import Policy
 from podplan.lint.selection import PRESETS, Selection, demand_known, raised
 from podplan.lint.terms import Section, Terms
@@ -56,7 +57,10 @@ def terms_of(
     known = _shipped(found)
     brought = _brought(found, known) if found["policies"].value and "select" in flags else None
     known = (*known, *brought.policies) if brought is not None else known
-    _demand_rules(config, flags, found, [*RULES.values(), *(policy.rule for policy in known)])
+    try:
+        _demand_rules(config, flags, found, [*RULES.values(), *(policy.rule for policy in known)])
+    except RequestError as error:
+        raise RequestError(f"{error}{_broken(brought)}") from None
     selection = Selection(
         preset=found["preset"].value,
         preview=found["preview"].value,
@@ -100,6 +104,15 @@ def _brought(found: Mapping[str, Setting], shipped: tuple[Policy, ...]) -> Organ
         return organisation(found["policies"].value, taken)
     except (NoSuchPath, OutsideRoot) as error:
         raise RequestError(f"{found['policies'].source}: policies: {error}") from None
+
+
+def _broken(brought: Organisation | None) -> str:
+    """The first policy that is left out for its faults: it may be the one that is asked for. "" for none."""
+    for doc, problem in brought.problems if brought is not None else ():
+        if RULES[problem.rule].severity is Severity.ERROR and doc.source is not None:
+            line = doc.source.span(problem.path, problem.on_key).line
+            return f"\nthe policy at {doc.name}:{line} is left out: {problem.message}"
+    return ""
 
 
 def _changes(one: PathSettings) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
     try:
         if len(content) > MAX_BYTES:
             raise RequestError(f"{shown}: has {len(content):,} bytes, and at most {MAX_BYTES:,} are read")
-        text = content.decode().replace("\r\n", "\n")
+        text = content.decode().removeprefix("\ufeff").replace("\r\n", "\n")
         data: Any
         data, lines = plain(text) or _read_by_tomllib(text)
     except (ValueError, RecursionError) as error:
@@ -123,9 +123,13 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
 
         if is_pyproject and b"tool.podplan" not in content:
             return None
+        if isinstance(error, UnicodeDecodeError):
+            line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
+            reason = f"byte 0x{byte:02X} is not UTF-8; save the file as UTF-8"
+            raise RequestError(f"{shown}:{line}: {reason}") from None
         if isinstance(error, RecursionError):
             reason = "nested too deeply"
-        elif isinstance(error, UnicodeDecodeError | TOMLDecodeError):
+        elif isinstance(error, TOMLDecodeError):
             reason = str(error)
         else:  # of int(), which takes time by the square of the digits
             reason = "a number has thousands of digits"

@@ -21,6 +21,7 @@ from podplan.typing import Any, NamedTuple
 REASON = "baseline"
 DEFAULT_FILE = "podplan-baseline.json"
 FORMAT = 1
+_LATER = range(FORMAT + 1, 1_000)  # formats that a podplan to come may write
 _OBJECT = ("apiVersion", "kind", "namespace", "name")
 _DIGITS = 16
 
@@ -142,17 +143,19 @@ def written(entries: Iterable[Entry]) -> str:
 def parsed(text: str, file: str) -> tuple[Entry, ...]:
     """The entries of a baseline file. Raises RequestError where it is none."""
     try:
-        data = json.loads(text)
+        data = json.loads(text.removeprefix("\ufeff"))  # some editors put a byte order mark before it
     except (ValueError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise RequestError(
             f"{file}{where}: this is no JSON; podplan baseline create makes the file"
         ) from None
-    if (
-        not isinstance(data, dict)
-        or data.get("format") != FORMAT
-        or not isinstance(data.get("findings"), list)
-    ):
+    said = data.get("format") if isinstance(data, dict) else None
+    if said in _LATER:
+        raise RequestError(
+            f"{file}: this baseline has format {said}, and this podplan reads format {FORMAT};"
+            " podplan baseline create makes the file anew"
+        )
+    if not isinstance(data, dict) or said != FORMAT or not isinstance(data.get("findings"), list):
         raise RequestError(
             f'{file}: this is no baseline: it wants "format": {FORMAT} and a list of "findings";'
             " podplan baseline create makes the file"

@@ -12,7 +12,7 @@ from podplan.lsp.names import chain, part_of_inventory
 from podplan.lsp.spot import Spot
 from podplan.lsp.workspace import Workspace
 from podplan.provenance import Doc
-from podplan.reading.files import beside, root_of
+from podplan.reading.files import beside, root_of, why_no_path
 from podplan.typing import Any
 
 _NAME = re.compile(r"(params|matrix)(?:\.([\w-]+)|\['([^']+)'\])")
@@ -65,6 +65,8 @@ def _of_name(
 
 
 def _of_file(spot: Spot, reference: str, places: Places) -> dict[str, Any] | None:
+    if why_no_path(reference):
+        return None
     path = beside(spot.document.path, reference)
     root, real = root_of(spot.document.path), os.path.realpath(path)
     if not os.path.isfile(real) or os.path.commonpath((real, root)) != root:

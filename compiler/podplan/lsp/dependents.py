@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from podplan.limits import BoundExceeded
 from podplan.lsp.documents import MAX_CHECKED
 from podplan.reading.documents import items
-from podplan.reading.files import OutsideRoot, beside, expand, read_inside
+from podplan.reading.files import OutsideRoot, beside, expand, read_inside, why_no_path
 from podplan.source import read
 from podplan.typing import NamedTuple
 
@@ -72,5 +72,5 @@ def _bases(content: bytes, file: str) -> Iterator[str]:
         spec = item.doc.data.get("spec") if item.what in ("profile", "base") else None
         listed = spec.get("extends") if isinstance(spec, dict) else None
         for reference in listed if isinstance(listed, list) else ():
-            if isinstance(reference, str) and not os.path.isabs(reference):
+            if isinstance(reference, str) and not (os.path.isabs(reference) or why_no_path(reference)):
                 yield os.path.realpath(beside(file, reference))

@@ -18,6 +18,7 @@ from podplan.reading.files import (
     in_user_terms,
     read_found,
     root_of,
+    why_no_path,
 )
 from podplan.reading.opening import changed, content_of, reason_of
 from podplan.requests import RequestError
@@ -97,6 +98,8 @@ class Reader:
         file = _file(referrer)
         if os.path.isabs(reference):
             return Problem("PROF002", f'"{reference}" is an absolute path; write it relative to this file')
+        if why := why_no_path(reference):
+            return Problem("PROF002", f'cannot extend "{reference}": {why}')
         path = beside(file, reference)
         self.note(file, path)
         try:

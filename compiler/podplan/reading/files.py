@@ -229,6 +229,17 @@ def _opened(root: str, path: str) -> Iterator[BinaryIO]:
         yield stream
 
 
+def why_no_path(text: str) -> str:
+    """Why a text can be the path of no file on this machine, in a few words; "" where it can be.
+
+    Asked of what a document says before it is taken for a path: the system calls raise ValueError instead.
+    """
+    try:
+        return "a path has no null character (\\u0000)" if b"\0" in os.fsencode(text) else ""
+    except UnicodeEncodeError as error:
+        return f"no path here has the character \\u{ord(text[error.start]):04x}"
+
+
 def beside(path: str, reference: str) -> str:
     """The path that ``reference``, written in the file at ``path``, stands for, in the user's terms."""
     return os.path.normpath(os.path.join(os.path.dirname(path), reference))

@@ -13,7 +13,7 @@ from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader
 from podplan.reading.documents import Item, items
-from podplan.reading.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of
+from podplan.reading.files import OutsideRoot, from_root, in_repository, in_user_terms, root_of, why_no_path
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.typing import NamedTuple
@@ -55,7 +55,8 @@ def _quoted(word: str) -> str:
 def header_of(item: Item) -> Header | None:
     """What the comment of a CR says; None for a CR that is hand-written.
 
-    Outside a git repository nobody can tell from which folder the source was named: None there too.
+    Outside a git repository nobody can tell from which folder the source was named: None there too, and
+    where the comment names what can be no file.
     """
     source = item.doc.source
     lines = source.header if source is not None and in_repository(item.doc.name) else []
@@ -68,6 +69,8 @@ def header_of(item: Item) -> Header | None:
     if read.fault or read.operator or not read.words:
         return None
     file, *flags = (word.text for word in read.words)
+    if why_no_path(file):
+        return None
     environment = next((value for flag, value in pairwise(flags) if flag == "-e"), "")
     gitops = next((value for flag, value in pairwise(flags) if flag == "--gitops" and value in TOOLS), "none")
     pairs = (value.partition("=") for flag, value in pairwise(flags) if flag == "--set")
