@@ -64,6 +64,11 @@ def cel(expression: str) -> dict[str, str]:
     return {"job.yaml": JOB, "podplan.toml": OWN, "policies/ORG001.yaml": text}
 
 
+def by_schema(schema: str) -> dict[str, str]:
+    text = re.sub("^cel: .*$", f"schema: {schema}", CEL_POLICY, flags=re.MULTILINE)
+    return {"job.yaml": JOB, "podplan.toml": OWN, "policies/ORG001.yaml": text}
+
+
 def base(name: str, spec: str) -> str:
     return f"apiVersion: podplan/v1\nkind: JobProfileBase\nmetadata: {{name: {name}}}\nspec: {{{spec}}}\n"
 
@@ -106,6 +111,7 @@ CASES = {
     "cel-nodes": Case(5, cel("object.spec.replicaSpecs.size() > 0")),
     "cel-text": Case(5, cel("object.spec.replicaSpecs.size() > 0")),
     "cel-bytes": Case(1, cel("object.spec.replicaSpecs.size() > 0")),
+    "schema-visits": Case(1, by_schema("{properties: {spec: {type: object}}}")),
     "drawn": Case(1, {"job.yaml": JOB.replace("image:", WITH_MAP + "image:")}, ("graph", "job.yaml")),
 }
 

@@ -43,6 +43,7 @@ LIMITS = {
     "cel-text": 8 * 1024 * 1024,  # characters in them
     "cel-seconds": 10,  # for all expressions of one policy over one document
     "cel-bytes": 1024 * 1024 * 1024,  # of memory, for the process that they run in
+    "schema-visits": 10_000,  # of the schemas in one policy, for one value and those on the way to it
     "drawn": 2_000,  # boxes and lines in the picture of one job
 }
 
@@ -96,6 +97,7 @@ MAX_CEL_NODES = LIMITS["cel-nodes"]
 MAX_CEL_TEXT = LIMITS["cel-text"]
 MAX_CEL_SECONDS = min(LIMITS["cel-seconds"], 10**9)
 MAX_CEL_MEMORY = LIMITS["cel-bytes"]
+MAX_SCHEMA_VISITS = LIMITS["schema-visits"]
 MAX_DRAWN = LIMITS["drawn"]
 
 # What nobody needs to raise: how deep steps call themselves, and where lists are cut with a word about it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path, Problem
+from podplan.limits import MAX_SCHEMA_VISITS, BoundExceeded, beyond
 from podplan.lint import checks
 from podplan.lint.catalogue import ours
 from podplan.lint.policy import PLACEHOLDER
@@ -20,7 +21,10 @@ VALUES = {"schema": "value", "cel": "message"}
 
 
 def faults(data: Mapping[str, Any]) -> list[Problem]:
-    """What keeps a policy from being asked, at its paths. Raises RequestError without the extra."""
+    """What keeps a policy from being asked, at its paths.
+
+    Raises BoundExceeded, and RequestError without the extra.
+    """
     found = check_against("Policy", data, AS_FORM)
     if found:
         return found
@@ -71,12 +75,20 @@ def _of_check(data: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _of_schema(schema: Mapping[str, Any]) -> Iterator[Problem]:
     from podplan.schema.foreign import Unusable, validator
+    from podplan.schema.visits import visits
 
     try:
         validator(schema)
     except Unusable as error:
         message = f"the schema cannot be used: {error.message}"
         yield Problem(FORM, message, ("schema", *error.path))
+        return
+    if visits(schema, MAX_SCHEMA_VISITS) > MAX_SCHEMA_VISITS:
+        message = (
+            f"the schema of a policy would be asked more than {MAX_SCHEMA_VISITS:,} times about one value; "
+            "have fewer of its parts refer to the same one, and none to itself"
+        )
+        raise BoundExceeded(beyond("schema-visits", message))
 
 
 def _of_texts(data: Mapping[str, Any]) -> Iterator[Problem]:

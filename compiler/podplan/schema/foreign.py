@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 from podplan.findings import Path
 from podplan.nearest import did_you_mean
@@ -51,13 +52,41 @@ def validator(schema: Any) -> Any:
         if not reference.startswith("#"):
             raise Unusable(f'"{reference}" is not in this schema; write what it says below $defs', path)
     try:
-        return jsonschema_rs.Draft202012Validator(
+        made = jsonschema_rs.Draft202012Validator(
             schema, pattern_options=jsonschema_rs.RegexOptions(), retriever=refuse
         )
     except jsonschema_rs.ValidationError as error:
         raise Unusable(error.message.splitlines()[0], tuple(error.instance_path)) from None
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         raise Unusable(str(error).splitlines()[0], ()) from None
+    known = {id(one) for one in _schemas(schema)}
+    for path, reference in _references(schema, ()):
+        if id(target(schema, reference)) not in known:
+            raise Unusable(f'"{reference}" leads to no schema; write what it says below $defs', path)
+    return made
+
+
+def target(schema: Any, reference: str) -> Any:
+    """What ``#`` or ``#/$defs/name`` leads to in a schema, None where that is nothing (RFC 6901)."""
+    before, *parts = unquote(reference).split("/")
+    found = schema if before == "#" else None
+    for part in parts:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict):
+            found = found.get(name)
+        elif isinstance(found, list) and name.isascii() and name.isdigit() and len(name) < 8:
+            found = found[int(name)] if int(name) < len(found) else None
+        else:
+            return None
+    return found
+
+
+def _schemas(schema: Any) -> Iterator[Any]:
+    """A schema and all below it."""
+    yield schema
+    if isinstance(schema, dict):
+        for _, one in _below(schema, ()):
+            yield from _schemas(one)
 
 
 def _below(schema: Any, path: Path) -> Iterator[tuple[Path, Any]]:
