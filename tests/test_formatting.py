@@ -199,3 +199,19 @@ def test_a_blank_line_is_one_however_long(line_break: str) -> None:
     text = PRETTY.replace("spec:", f"{' ' * 5_000}\nspec:").replace("\n", line_break)
     assert form(text) == PRETTY.replace("spec:", "\nspec:").replace("\n", line_break)
     assert form(PRETTY.replace("\n", line_break)) == PRETTY.replace("\n", line_break)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("{two\n   words}", "{two words: null}"),
+        ("{two\n\n   words}", '{"two\\nwords": null}'),
+        ('{"two\n   words", a: 1}', "{two words: null, a: 1}"),
+        ("{&x two\n   words}", "{&x two words: null}"),
+    ],
+)
+def test_a_key_of_several_lines_takes_one(written: str, expected: str) -> None:
+    text = f"apiVersion: podplan/v1\nkind: JobProfile\nmetadata:\n  name: a\nspec:\n  naming: {written}\n"
+    new = form(text)
+    assert f"  naming: {expected}\n" in new
+    assert data(new) == data(text)

@@ -134,9 +134,10 @@ def _key(key: Tree, text: str) -> str:
         return f"*{key.value} "
     if key.start < 0:
         return key.value
-    if key.prefix:
-        return text[key.start : key.end]
-    return scalar(key.value) if key.style else text[key.start : key.end]
+    written = text[key.start : key.end]
+    if _LINE_BREAK.search(written):  # which only a key in braces may have
+        return _behind(key.prefix, scalar(key.value)).lstrip()
+    return scalar(key.value) if key.style and not key.prefix else written
 
 
 def _spelled(tree: Tree, text: str, form: Form) -> list[str]:
