@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podplan.launchers.quoting import quote, resplit
-from podplan.launchers.shell import Script, script
+from podplan.launchers.shell import Block, Script, script
 from podplan.launchers.words import MAX_ARGUMENT, MAX_ARGUMENTS
 from tests.effort import examples
 from tests.work import work
@@ -311,3 +311,46 @@ def test_a_string_too_long_for_linux() -> None:
     fault = script("a" * (MAX_ARGUMENT + 1), {}).fault
     assert fault is not None
     assert fault.sentence == "the string has 131,073 characters; Linux takes 131,072 as one argument"
+
+
+def outline(nodes: tuple[Any, ...]) -> list[Any]:
+    """Blocks as lists that begin with their kind, and commands as text."""
+    return [
+        [node.kind, *outline(node.nodes)] if isinstance(node, Block) else node.words[0].text for node in nodes
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a; b && c", ["a", "b", "c"]),
+        ("{ a; b; } | c", [["{", "a", "b"], "c"]),
+        ("(a || (b; c)) && d", [["(", "a", ["(", "b", "c"]], "d"]),
+        ("if a; then b; else c; fi; d", [["if", "a", "b", "c"], "d"]),
+        ("until a b; do c; done", [["until", "a", "c"]]),
+        ("for i in 1 2; do a; done; b", [["for", "a"], "b"]),
+        ("f() { a; }\nf", [["function", "a"], "f"]),
+        ("case x in a) b;; esac", [["case", "b"]]),
+        ("{ a; b", []),  # the block never ends
+    ],
+)
+def test_commands_stand_in_their_blocks(text: str, expected: list[Any]) -> None:
+    assert outline(script(text, {}).nodes) == expected
+
+
+def test_the_part_of_a_block_and_a_negation_are_kept() -> None:
+    (loop,) = script("while ! nc -z a 1; do sleep 1; done", {}).nodes
+    assert isinstance(loop, Block)
+    assert [(node.part, node.negated) for node in loop.nodes] == [("", True), ("do", False)]
+
+
+@pytest.mark.parametrize("block", ["(a)", "{ a; }", "if a; then b; fi", "(a) 2>&1", "{ a; } >x 2>y"])
+@pytest.mark.parametrize("operator", ["||", "&&", "|", ";", "&"])
+def test_the_operator_behind_a_block_is_that_of_the_block(block: str, operator: str) -> None:
+    first, second = script(f"{block} {operator} c", {}).nodes
+    assert (first.after, second.before) == (operator, operator)
+
+
+def test_a_command_behind_a_line_break_is_no_alternative() -> None:
+    commands = script("a || b\nc\n(d) || e\nf", {}).commands
+    assert [command.words[0].text for command in commands if command.conditional] == ["b", "e"]

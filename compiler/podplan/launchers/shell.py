@@ -32,7 +32,8 @@ class Command(NamedTuple):
 
     ``changed`` are those that the shell has set since the command before. ``before`` and ``after`` are the
     operators around it (``&&``, ``||``, ``;``, ``|``, ``&``, a newline, or empty). A ``conditional`` one may
-    run never, or more than once.
+    run never, or more than once. ``part`` is the reserved word of its block that it follows, such as ``then``
+    or ``do``; ``negated`` says that a ``!`` precedes it.
     """
 
     words: tuple[Word, ...]
@@ -44,19 +45,46 @@ class Command(NamedTuple):
     conditional: bool
     start: int
     end: int
+    part: str = ""
+    negated: bool = False
+
+
+class Block(NamedTuple):
+    """A compound command: ``kind`` is its first word (``if``, ``{``, ``(``, …), or ``function`` for a body."""
+
+    kind: str
+    nodes: tuple[Node, ...]
+    before: str
+    after: str
+    start: int
+    end: int
+    part: str = ""
+    negated: bool = False
+
+
+Node = Command | Block
 
 
 class Script(NamedTuple):
-    """The commands of a string up to its end, or up to what no shell can read."""
+    """The commands of a string up to its end, or up to what no shell can read.
+
+    ``nodes`` has the same commands in their blocks; a block that never ends is not among them.
+    """
 
     commands: tuple[Command, ...]
     fault: Fault | None
+    nodes: tuple[Node, ...] = ()
 
 
 class _Block(NamedTuple):
     closer: str
     start: int
     conditional: bool
+    kind: str
+    nodes: list[Node]
+    before: str
+    negated: bool
+    part: str = ""
 
 
 def script(
@@ -73,7 +101,8 @@ def script(
         return Script((), Fault(MAX_ARGUMENT, sentence))
     found, fault = tokens(text)
     reading = _Reading(found, Scope(dict(variables), positional), bash)
-    return Script(*reading.read(fault))
+    commands, fault = reading.read(fault)
+    return Script(commands, fault, tuple(reading.nodes))
 
 
 class _Reading:
@@ -86,10 +115,12 @@ class _Reading:
         self.at = 0
         self.blocks: list[_Block] = []
         self.commands: list[Command] = []
+        self.nodes: list[Node] = []
         self.changed: dict[str, str | None] = {}  # since the last command
         self.before = ""
         self.alternative = False
         self.in_function = False
+        self.negated = False
 
     def read(self, fault: Fault | None) -> tuple[tuple[Command, ...], Fault | None]:
         while self.at < len(self.tokens):
@@ -115,7 +146,7 @@ class _Reading:
         if token.text == "(":
             if self._next_is("(") and self.tokens[self.at].start == token.end:
                 return self._skip_parentheses(token)
-            self.blocks.append(_Block(")", token.start, self._conditional_start()))
+            self._open(")", "(", token)
             self._connect("")
         elif token.text == ")":
             return self._close(token)
@@ -132,17 +163,21 @@ class _Reading:
             return self._headed(token)
         if text in _OPENING:
             self.at += 1
-            conditional = text in _LOOPS or self._conditional_start()
-            self.blocks.append(_Block(_OPENING[text], token.start, conditional))
+            self._open(_OPENING[text], text, token)
             self._connect("")
             return None
         if text in _CLOSING:
+            self.at += 1
             return self._close(token)
         if text in _PASSED_OVER:
             self.at += 1
             if text in ("then", "else", "elif") and self.blocks:
                 self.blocks[-1] = self.blocks[-1]._replace(conditional=True)
-            if text != "!":
+            if text in ("then", "else", "elif", "do") and self.blocks:
+                self.blocks[-1] = self.blocks[-1]._replace(part=text)
+            if text == "!":
+                self.negated = True
+            else:
                 self._connect("")
             return None
         return self._command()
@@ -162,7 +197,7 @@ class _Reading:
             if self._next_is("(") and self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].text == ")":
                 self.at += 2
             return None
-        self.blocks.append(_Block(_OPENING[text], token.start, True))
+        self._open(_OPENING[text], text, token)
         if text == "case":
             self.at += 1
             while self._next_is("\n"):
@@ -203,13 +238,36 @@ class _Reading:
         return Fault(token.start, "(( is never closed") if depth else None
 
     def _close(self, token: Token) -> Fault | None:
-        self.at += 1
+        """Ends the block that ``token`` closes; stands behind its redirections."""
         if not self.blocks or self.blocks[-1].closer != token.text:
             return _unexpected(token)
-        self.blocks.pop()
-        while self.at < len(self.tokens) and self.tokens[self.at].text in REDIRECTIONS:
-            self.at += 2
+        block = self.blocks.pop()
+        while self.at < len(self.tokens) and self._redirects(self.tokens[self.at]):
+            self.at += 2 if self.tokens[self.at].operator else 1
+        after, end = self._next(), self.tokens[min(self.at, len(self.tokens)) - 1].end
+        around = (block.before, after, block.start, end, self._part(), block.negated)
+        self._siblings().append(Block(block.kind, tuple(block.nodes), *around))
         return None
+
+    def _open(self, closer: str, kind: str, token: Token) -> None:
+        if self.in_function:
+            kind = "function"
+        conditional = self._conditional_start() or closer in ("done", "esac")
+        self.blocks.append(_Block(closer, token.start, conditional, kind, [], self.before, self._negation()))
+
+    def _siblings(self) -> list[Node]:
+        """The nodes of the block that is open, or of the string."""
+        return self.blocks[-1].nodes if self.blocks else self.nodes
+
+    def _part(self) -> str:
+        return self.blocks[-1].part if self.blocks else ""
+
+    def _negation(self) -> bool:
+        negated, self.negated = self.negated, False
+        return negated
+
+    def _next(self) -> str:
+        return self.tokens[self.at].text if self.at < len(self.tokens) else ""
 
     def _command(self) -> Fault | None:
         """A simple command, up to the operator that ends it."""
@@ -226,7 +284,7 @@ class _Reading:
                     return Fault(token.start, f'nothing follows "{token.text}"')
             elif token.operator:
                 break
-            elif _NUMBER.match(token.text) and self._redirects_next(token):
+            elif self._redirects(token):
                 pass
             elif not words and (match := _ASSIGNMENT.match(token.text)):
                 assigned[match[1]] = None if match[2] else self._value(token, match.end())
@@ -259,11 +317,14 @@ class _Reading:
         first: Token,
         last: Token,
     ) -> None:
-        after = self.tokens[self.at].text if self.at < len(self.tokens) else ""
+        after = self._next()
         conditional = self.alternative or any(block.conditional for block in self.blocks)
+        negated = self._negation()
         if words:
-            around = (self.before, after, conditional, first.start, last.end)
-            self.commands.append(Command(tuple(words), assigned, tuple(redirected), self.changed, *around))
+            around = (self.before, after, conditional, first.start, last.end, self._part(), negated)
+            command = Command(tuple(words), assigned, tuple(redirected), self.changed, *around)
+            self.commands.append(command)
+            self._siblings().append(command)
             self.changed = {}
         # In a pipe or the background a shell of its own sets the variable.
         lasting = (
@@ -295,10 +356,17 @@ class _Reading:
 
     def _connect(self, operator: str) -> None:
         """Takes the operator between two commands; a line may break after ``&&``, ``||`` and ``|``."""
-        if operator == "\n" and self.before in ("&&", "||", "|", "|&"):
+        if operator == "\n" and self._goes_on():
             return
         self.before = operator
         self.alternative = operator == "||" or (self.alternative and operator in ("|", "|&"))
+
+    def _goes_on(self) -> bool:
+        """Whether the line break behind which the reading stands follows an operator that joins commands."""
+        at = self.at - 2
+        while at >= 0 and self.tokens[at].operator and self.tokens[at].text == "\n":
+            at -= 1
+        return at >= 0 and self.tokens[at].operator and self.tokens[at].text in ("&&", "||", "|", "|&")
 
     def _conditional_start(self) -> bool:
         started, self.in_function = self.in_function or self.alternative, False
@@ -307,7 +375,12 @@ class _Reading:
     def _subshell(self) -> bool:
         return any(block.closer == ")" for block in self.blocks)
 
-    def _redirects_next(self, token: Token) -> bool:
+    def _redirects(self, token: Token) -> bool:
+        """Whether a token is a redirection, or the number of the file that the next one redirects."""
+        if token.operator:
+            return token.text in REDIRECTIONS
+        if not _NUMBER.match(token.text):
+            return False
         follows = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else None
         return follows is not None and follows.start == token.end and follows.text in REDIRECTIONS
 
