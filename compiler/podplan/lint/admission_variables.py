@@ -95,9 +95,12 @@ _CR = {
 }
 _POD = {
     "accelerator": _ACCELERATOR,
+    # Three lists of one Go type, whose elements have three types in CEL: without dyn() they do not add up.
+    "template_containers": """
+        dyn(object.spec.?initContainers.orValue([])) + dyn(object.spec.containers)
+    """,
     "containers": """
-        object.spec.?initContainers.orValue([]) + object.spec.containers
-        + object.spec.?ephemeralContainers.orValue([])
+        variables.template_containers + dyn(object.spec.?ephemeralContainers.orValue([]))
     """,
     # The securityContext of the Pod and those of its containers, as far as they have one.
     "contexts": """
