@@ -16,6 +16,7 @@ from podplan.cel.rules import Rules, Validation
 from podplan.emit import emit
 from podplan.findings import Severity
 from podplan.kubernetes import DEFAULT_VERSION
+from podplan.lint.admission_variables import VARIABLES
 from podplan.lint.catalogue import ours, whole
 from podplan.lint.organisation import organisation
 from podplan.lint.policy import Policy
@@ -167,6 +168,14 @@ def test_the_version_of_the_cluster_decides() -> None:
     )
 
 
+def test_no_variable_of_a_policy_hides_a_shared_one() -> None:
+    for data in whole():
+        admission = data.get("admission")
+        if isinstance(admission, dict):
+            own = {variable["name"] for variable in admission.get("variables", ())}
+            assert not own & VARIABLES[admission["level"]].keys(), data["id"]
+
+
 def test_what_the_api_server_has_room_for() -> None:
     for code, policy in objects("ValidatingAdmissionPolicy").items():
         spec = policy["spec"]
@@ -190,6 +199,79 @@ def test_a_large_job_stays_within_the_bounds(twins: dict[str, Policy]) -> None:
     assert "VAP:podplan-cr008" in fired(
         {"object": {**job, "spec": {"replicaSpecs": roles}}}, [twins["CR008"]]
     )
+
+
+def with_variables(kind: str, containers: int, env: list[dict[str, str]]) -> dict[str, Any]:
+    """A job of one role with ``containers`` that all have the variables."""
+    listed = [{"name": f"c{number}", "image": "train:1", "env": env} for number in range(containers)]
+    roles = [{"type": "worker", "replicas": 4, "template": {"spec": {"containers": listed}}}]
+    job = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": kind, "metadata": {"name": "train"}}
+    return {"object": {**job, "spec": {"replicaSpecs": roles}}}
+
+
+def numbered(count: int, prefix: str = "VARIABLE") -> list[dict[str, str]]:
+    return [{"name": f"{prefix}_{number:05}", "value": "x"} for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("containers", "variables", "refused"),
+    [(1, 480, True), (9, 150, True), (9, 250, False), (1, 3000, False)],
+)
+def test_repeated_variables_are_looked_for_within_the_cost_limit(
+    containers: int, variables: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    env = [*numbered(variables), {"name": "VARIABLE_00000", "value": "y"}]
+    job = with_variables("GenericJob", containers, env)
+    assert bool(fired(job, [twins["CR008"]])) is refused
+    assert fired(job, [RULES["CR008"]]) == {"CR008"}
+
+
+@pytest.mark.parametrize(("count", "refused"), [(200, True), (260, False)])
+def test_one_variable_again_and_again_stays_within_the_cost_limit(
+    count: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    env = [{"name": "A", "value": "x"}] * count + [{"name": "A", "value": "y"}]
+    assert bool(fired(with_variables("GenericJob", 1, env), [twins["CR008"]])) is refused
+
+
+@pytest.mark.parametrize(("code", "prefix"), [("SSH001", "VARIABLE"), ("SSH005", "NCCL")])
+@pytest.mark.parametrize(("count", "refused"), [(700, True), (3000, False)])
+def test_variables_of_workers_are_looked_for_within_the_cost_limit(
+    code: str, prefix: str, count: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    known = numbered(count, prefix)
+    launcher = {
+        "type": "launcher",
+        "template": {"spec": {"containers": [{"name": "launcher", "env": known}]}},
+    }
+    job = with_variables("ColossalAIJob", 1, [*known[:-1], {"name": f"{prefix}_LOST", "value": "x"}])
+    job["object"]["spec"]["replicaSpecs"].append(launcher)
+    assert bool(fired(job, [twins[code]])) is refused
+    assert fired(job, [RULES[code]]) == {code}
+
+
+@pytest.mark.parametrize("code", ["SSH001", "SSH005"])
+def test_variables_that_deepspeed_drops_are_looked_for_within_the_cost_limit(
+    code: str, twins: dict[str, Policy]
+) -> None:
+    lost = [{"name": "HTTP_PROXY", "value": "x"}, {"name": "OWN", "value": "x"}]
+    for count, refused in ((1990, True), (3000, False)):
+        job = with_variables("DeepSpeedJob", 1, [*numbered(count, "NCCL"), *lost])
+        worker = job["object"]["spec"].pop("replicaSpecs")[0]
+        del worker["type"]
+        run = {"run": {"python": ["train.py"]}}
+        job["object"]["spec"] |= {"worker": worker, "disableCustomEnv": True, "config": run}
+        assert bool(fired(job, [twins[code]])) is refused
+
+
+@pytest.mark.parametrize(("count", "refused"), [(200, True), (201, False)])
+def test_replica_types_are_compared_within_the_cost_limit(
+    count: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    job = with_variables("GenericJob", 1, [])
+    roles = [{**job["object"]["spec"]["replicaSpecs"][0], "type": f"r{number}"} for number in range(count)]
+    job["object"]["spec"]["replicaSpecs"] = [*roles[:-1], roles[0]]
+    assert bool(fired(job, [twins["CR012"]])) is refused
 
 
 KUBECTL = shutil.which("kubectl")

@@ -65,6 +65,17 @@ _CR = {
         c.?name.orValue('') == {'PyTorchTrainingJob': 'python', 'GenericJob': ''}[?object.kind]
         .orValue(r.?type.orValue('worker'))) + r.?template.?spec.?containers.orValue([r]))[0])})
     """,
+    # The names of the variables of the ssh kinds. Each one of a worker is compared with those of the
+    # launcher, and with patterns: above these sizes that costs more than the API server allows.
+    "launcher_containers": "variables.trained.filter(t, t.type == 'launcher').map(t, t.container)",
+    "launcher_names": "variables.launcher_containers.map(c, c.?env.orValue([]).map(e, e.name))",
+    "worker_names": """
+        variables.trained.filter(t, t.type == 'worker').map(t, t.container.?env.orValue([]).map(e, e.name))
+    """,
+    "too_many_names": """
+        variables.worker_names.exists(l, l.size() > 2000 || l.join('').size() > 60000
+        || variables.launcher_names.exists(known, l.size() * known.size() > 500000))
+    """,
     "training": """
         variables.trained.filter(t, !variables.paused
         && (variables.elastic || t.role.?replicas.orValue(1) > 0))
