@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,6 +154,19 @@ def test_an_update_that_leaves_the_spec_alone_is_let_through() -> None:
     assert conditions_of("SEC002", object=changed, oldObject=before)
 
 
+def test_a_paused_job_is_judged_by_the_update_that_resumes_it(
+    tmp_path: Path, twins: dict[str, Policy]
+) -> None:
+    example = next(one for one in EXAMPLES["NET004"] if one["verdict"] == "bad")
+    running = example["object"]
+    paused = {**running, "spec": {**running["spec"], "runMode": {"pause": {"enabled": True}}}}
+    (tmp_path / "job.yaml").write_text(emit([paused]), encoding="utf-8")
+    assert "NET004" in podplan("check", "job.yaml", cwd=tmp_path).out
+    assert not fired({**example, "object": paused}, [twins["NET004"]])
+    assert conditions_of("NET004", object=running, oldObject=paused)
+    assert fired(example, [twins["NET004"]])
+
+
 def test_the_version_of_the_cluster_decides() -> None:
     older, newer = (objects("ValidatingAdmissionPolicy", version) for version in ("1.30", "1.36"))
     assert set(newer) - set(older) == {"SEC006", "SEC019"}
@@ -184,6 +198,27 @@ def test_what_the_api_server_has_room_for() -> None:
         for one in spec["validations"]:
             assert "\n" not in one["message"], code
             assert "{" not in one["message"], code
+
+
+def test_a_message_says_what_is_wrong_and_what_to_write() -> None:
+    """kubectl shows it behind "denied request:", where the summary of the rule would read as a statement."""
+    for code, policy in objects("ValidatingAdmissionPolicy").items():
+        for validation in policy["spec"]["validations"]:
+            message = validation["message"]
+            assert message != RULES[code].rule.summary, code
+            assert len(message) <= 250, code
+            wrong, _, remedy = message.partition("; ")
+            assert wrong, code
+            assert remedy, code
+            assert not message.endswith("."), code
+
+
+def test_objects_carry_a_label_to_select_them_and_the_rule_that_they_come_from() -> None:
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+        for code, found in objects(kind).items():
+            metadata = found["metadata"]
+            assert metadata["labels"] == {"app.kubernetes.io/part-of": "podplan"}
+            assert metadata["annotations"]["kubernetes.io/description"].startswith(f"{code} ")
 
 
 def test_a_large_job_stays_within_the_bounds(twins: dict[str, Policy]) -> None:
@@ -292,5 +327,5 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
             one, end = decoder.raw_decode(rest)
             found.append(one)
             rest = rest[end:].lstrip()
-        assert [one["metadata"].pop("labels") for one in found] == [{"zz": "1"}] * len(found)
+        assert {one["metadata"]["labels"].pop("zz") for one in found} == {"1"}
         assert found == export_vap(ours())

@@ -31,8 +31,13 @@ def reasons(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> dict[
 
 
 def _head(kind: str, policy: Policy) -> dict[str, Any]:
-    name = f"podplan-{policy.rule.code.lower()}"
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}}
+    rule = policy.rule
+    metadata = {
+        "name": f"podplan-{rule.code.lower()}",
+        "labels": {"app.kubernetes.io/part-of": "podplan"},
+        "annotations": {"kubernetes.io/description": f"{rule.code} {rule.name}: {rule.summary}"},
+    }
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata}
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
