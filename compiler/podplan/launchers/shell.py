@@ -50,7 +50,7 @@ class Command(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A compound command: ``kind`` is its first word (``if``, ``{``, ``(``, …), or ``function`` for a body."""
+    """A compound command: ``kind`` is its first word, such as ``if`` or ``{``, or ``function`` for a body."""
 
     kind: str
     nodes: tuple[Node, ...]

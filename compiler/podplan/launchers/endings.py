@@ -1,0 +1,233 @@
+"""How the main process of a container ends: never by itself, or at once because it leaves a daemon behind.
+
+A container ends with its main process, and a Pod when all its containers have ended
+(https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from podplan.launchers import processes
+from podplan.launchers.exit_status import HELPERS
+from podplan.launchers.processes import Process, ShellString
+from podplan.launchers.shell import Block, Command, Node
+from podplan.launchers.words import Word
+from podplan.patterns import pattern
+from podplan.shortening import shortened
+from podplan.typing import NamedTuple
+
+# Programs that serve or watch until somebody ends them, whatever their options.
+_SERVERS = """
+    alertmanager code-server dcgm-exporter dcgm_exporter etcd filebeat fluent-bit fluentbit fluentd gotty
+    grafana-server jupyter jupyter-lab jupyter-notebook loki memcached node_exporter nvidia_gpu_exporter
+    otelcol otelcol-contrib prometheus promtail pushgateway statsd_exporter telegraf tensorboard
+    ttyd vector vmagent
+"""
+_ENDLESS_SERVERS = frozenset(_SERVERS.split())
+_TRAINERS = frozenset(
+    ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai")
+)
+_SHORT = frozenset(("--version", "-version", "--help", "-h", "list", "stop", "validate"))
+_FOREVER = frozenset(("infinity", "inf"))
+_NUMBER = pattern(r"(\d+)([smhd]?)\Z")
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
+_YEAR = 365 * 86_400
+_TRUE = frozenset(("true", ":"))
+_LEAVES_LOOP = frozenset(("break", "exit", "return", "exec", "kill"))
+# Readers that end a pipeline before the writer does.
+_ENDS_PIPE = pattern(r"(?:head|sed|awk)\Z|grep\Z")
+
+# A program that puts itself into the background, and the option that keeps it in the foreground.
+_DAEMONS = {
+    "sshd": "-D",
+    "nginx": "-g 'daemon off;'",
+    "supervisord": "--nodaemon",
+    "crond": "-f",
+}
+
+
+class Daemon(NamedTuple):
+    """A program that forks into the background: its words, and what keeps it in the foreground."""
+
+    words: tuple[Word, ...]
+    instead: str
+
+
+class Endless(NamedTuple):
+    """Why a process never ends by itself: the words of a program, or of the condition of a ``loop``.
+
+    ``after_training`` says that a program ran before it that may be a training.
+    """
+
+    words: tuple[Word, ...]
+    loop: str = ""
+    after_training: bool = False
+
+    @property
+    def text(self) -> str:
+        """The command as people write it, shortened."""
+        return shortened(" ".join([self.loop, *(word.text for word in self.words)]).strip(), 60)
+
+
+def endless(process: Process) -> Endless | None:
+    """Why a process never ends by itself; None where it may end."""
+    if "timeout" in process.wrappers:
+        return None
+    if process.string is not None:
+        return _endless_list(process.string.nodes, process.string)
+    return Endless(process.words) if _is_endless(process) else None
+
+
+def only_daemon(process: Process) -> Daemon | None:
+    """The daemon that a process starts before it ends, where it does nothing else."""
+    found: list[Daemon] = []
+    for command, inner in processes.steps(process):
+        daemon = _daemon(inner)
+        if daemon is not None and (command is None or not command.conditional):
+            found.append(daemon)
+        elif not inner.name or inner.name not in HELPERS:
+            return None
+    return found[-1] if found and endless(process) is None else None
+
+
+def _endless_list(nodes: Sequence[Node], string: ShellString) -> Endless | None:
+    """The first endless program of commands in a row that is surely reached and waited for."""
+    in_background: Endless | None = None
+    after_training = False
+    for at, node in enumerate(nodes):
+        if node.before == "||":
+            continue
+        if isinstance(node, Command):
+            process = string.process(node)
+            if process.name == "wait" and len(process.words) == 1 and in_background is not None:
+                return in_background
+            found = endless(process)
+            leaves = process.name == "exit" or ("exec" in process.wrappers and found is None)
+            works = _may_train(process)
+        else:
+            found, leaves = _endless_block(node, string), False
+            works = any(_may_train(string.process(command)) for command in processes.commands(node.nodes))
+        if found is not None and not _cut_off(nodes, at, string):
+            if not _is_in_background(nodes, at):
+                return found._replace(after_training=after_training or found.after_training)
+            in_background = found
+        after_training = after_training or (works and not _is_in_background(nodes, at))
+        if leaves and node.before != "&&" and node.after not in ("|", "|&", "&"):
+            return None
+    return None
+
+
+def _endless_block(block: Block, string: ShellString) -> Endless | None:
+    if block.kind in ("{", "("):
+        return _endless_list(block.nodes, string)
+    if block.kind not in ("while", "until"):
+        return None
+    asked = [node for node in block.nodes if node.part == ""]
+    body = [node for node in block.nodes if node.part == "do"]
+    if len(asked) != 1 or not isinstance(asked[0], Command):
+        return None
+    condition = asked[0]
+    leaves = any(command.words[0].text in _LEAVES_LOOP for command in processes.commands(body))
+    if leaves or not _never_ends_loop(block.kind, condition):
+        return None
+    return Endless(condition.words, block.kind)
+
+
+def _never_ends_loop(kind: str, condition: Command) -> bool:
+    words = [word.text for word in condition.words]
+    succeeds = words[0] in _TRUE or words[0] == "sleep" or words == ["[", "1", "]"]
+    return (succeeds and not condition.negated) if kind == "while" else words[0] == "false"
+
+
+def _may_train(process: Process) -> bool:
+    """Whether a program is a launcher, python with a script, or a script."""
+    name = process.name
+    return name in _TRAINERS or name.startswith("python") or name.endswith((".sh", ".py"))
+
+
+def _is_in_background(nodes: Sequence[Node], at: int) -> bool:
+    while nodes[at].after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
+        at += 1
+    return nodes[at].after == "&"
+
+
+def _cut_off(nodes: Sequence[Node], at: int, string: ShellString) -> bool:
+    """Whether a later program of the pipeline ends, and the writer with it."""
+    while nodes[at].after in ("|", "|&") and at + 1 < len(nodes):
+        at += 1
+        node = nodes[at]
+        name = string.process(node).name if isinstance(node, Command) else ""
+        if not name or _ENDS_PIPE.match(name):
+            return True
+    return False
+
+
+def _is_endless(process: Process) -> bool:
+    name, arguments = process.name, [word.text for word in process.words[1:]]
+    if name == "sleep":
+        return any(argument in _FOREVER for argument in arguments) or sleep_seconds(arguments) >= _YEAR
+    if name == "tail":
+        return not any(argument.startswith("--pid") for argument in arguments) and any(
+            argument.startswith("--follow")
+            or (
+                argument[:1] == "-"
+                and argument[1:2] != "-"
+                and argument.lower().strip("-0123456789nqvzs") == "f"
+            )
+            for argument in arguments
+        )
+    if name in _ENDLESS_SERVERS:
+        return not _SHORT & set(arguments)
+    if name == "sshd":
+        return _daemon(process) is None and not _only_tests(arguments)
+    if name.startswith("python") and "-m" in arguments:
+        return arguments[arguments.index("-m") + 1 :][:1] == ["http.server"]
+    return False
+
+
+def sleep_seconds(arguments: Sequence[str]) -> int:
+    """How long ``sleep`` sleeps; 0 where that is not a whole number."""
+    matches = [_NUMBER.match(argument) for argument in arguments]
+    return sum(
+        int(match[1]) * _SECONDS[match[2]] for match in matches if match is not None and len(match[1]) < 10
+    )
+
+
+def _daemon(process: Process) -> Daemon | None:
+    """The daemon that a program becomes, None where it stays in the foreground or is no daemon."""
+    name, arguments = process.name, [word.text for word in process.words[1:]]
+    if name == "service" and arguments[1:2] in (["start"], ["restart"]):
+        return Daemon(process.words, "the program of the service itself in the foreground")
+    if name == "ray" and arguments[:1] == ["start"] and "--block" not in arguments:
+        return Daemon(process.words, "--block")
+    if name not in _DAEMONS or any(not word.known for word in process.words):
+        return None
+    if name == "sshd":
+        stays = _only_tests(arguments) or any(_has_letter(argument, "Ddi") for argument in arguments)
+    elif name == "nginx":
+        stays = any(
+            "daemon off" in argument or argument in ("-t", "-v", "-V", "-s", "-T") for argument in arguments
+        )
+        stays = stays or any(argument in ("-c", "-p") for argument in arguments)  # of its own configuration
+    elif name == "supervisord":
+        stays = any(argument in ("-n", "--nodaemon", "-c", "--configuration") for argument in arguments)
+    else:
+        stays = any(_has_letter(argument, "fndx") for argument in arguments)
+    return None if stays else Daemon(process.words, _DAEMONS[name])
+
+
+def _only_tests(arguments: Sequence[str]) -> bool:
+    return any(_has_letter(argument, "tTGV") for argument in arguments)
+
+
+def _has_letter(argument: str, letters: str) -> bool:
+    """Whether an argument is a bundle of short options with one of some letters, as -De."""
+    if argument[:1] != "-" or argument[1:2] == "-":
+        return False
+    for letter in argument[1:]:
+        if letter in letters:
+            return True
+        if letter in "bCcEfghkoPpu":  # what follows is the value of an option
+            return False
+    return False

@@ -1,0 +1,195 @@
+"""Whether a shell string ends with the exit status of the program that it is about.
+
+A shell ends with the status of its last command, a pipeline with that of its last program, and a list in the
+background with none (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html). ``set -e`` and
+``pipefail`` change that. What cannot be decided counts as visible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from podplan.launchers import processes
+from podplan.launchers.processes import Process, ShellString
+from podplan.launchers.shell import Block, Command, Node
+from podplan.launchers.words import Word
+from podplan.patterns import pattern
+from podplan.typing import NamedTuple
+
+# Programs that say nothing about a training: they prepare, copy and report.
+_HELPERS = """
+    : alias apk apt apt-get awk aws basename cat cd chmod chown clear conda cp curl cut date declare df dig
+    dirname dmesg dnf du echo env eval exit export find free gcloud getent getopts git gsutil gzip head hf
+    host hostname huggingface-cli id ip kill killall ldconfig let ln local mamba mapfile mc mkdir modprobe
+    mount mv nc ncat nproc nslookup nvidia-smi ossutil pgrep pidof ping pip pip3 pkill popd printenv printf
+    ps pushd pwd rclone read readarray readonly return rm rsync s5cmd sed seq service set shift shopt sleep
+    sort source ssh-keygen ssh-keyscan sshd stat sync tail tar tee touch tr trap true typeset ulimit umask
+    uname unset unzip wait wc wget which whoami xargs yum zip
+"""
+HELPERS = frozenset(_HELPERS.split())
+# Those of them whose own status says whether the work before them is there, and that may end a script.
+_TELLING = frozenset(("exit", "find", "return", "stat", "which", "wait", "eval", "source"))
+_CHECKS = frozenset(("[", "[[", "cmp", "diff", "false", "grep", "ls", "test", "exec"))
+_STATUS_READ = pattern(r"\$\?|\$\{\?\}|PIPESTATUS|pipestatus")
+_TRAP = pattern(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
+
+
+class Hidden(NamedTuple):
+    """A program whose exit status gets lost: its words, ``how`` (a clause), and ``cause``.
+
+    ``cause`` is "pipe", "alternative", "next", "background" or "wait".
+    """
+
+    words: tuple[Word, ...]
+    how: str
+    cause: str
+
+
+class _Exposed(NamedTuple):
+    """A program of a list of nodes, and how its status is lost in it ("" where it is not)."""
+
+    process: Process
+    how: str = ""
+    cause: str = ""
+    in_background: bool = False
+
+
+def is_work(process: Process) -> bool:
+    """Whether a process is what a container is there for, and no helper."""
+    return bool(process.name) and process.name not in HELPERS and process.name not in _CHECKS
+
+
+def hidden_status(process: Process) -> Hidden | None:
+    """The last program of a process that is no helper, where the process may succeed though it failed."""
+    if process.string is None:
+        return None
+    found = list(_of_string(process.string))
+    last = next((one for one in reversed(found) if not one.in_background), found[-1] if found else None)
+    if last is None or not last.how:
+        return None
+    return Hidden(last.process.words, last.how, last.cause)
+
+
+def _of_string(string: ShellString) -> Iterator[_Exposed]:
+    return _of_list(string.nodes, string.options, string)
+
+
+def _of_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
+    """The programs of commands in a row."""
+    for at, node in enumerate(nodes):
+        if isinstance(node, Command) and node.words[0].text == "set":
+            options = processes.set_options(node.words[1:], options)
+        if isinstance(node, Command) and node.words[0].text == "trap" and _traps_end(node):
+            return
+        for exposed in _of_node(node, options, string):
+            if exposed.how:
+                yield exposed
+                continue
+            how, cause = _lost(nodes, at, options, string)
+            in_background = exposed.in_background or _last_of_list(nodes, at)[0].after == "&"
+            yield exposed._replace(how=how, cause=cause, in_background=in_background)
+
+
+def _of_node(node: Node, options: frozenset[str], string: ShellString) -> Iterator[_Exposed]:
+    if isinstance(node, Block):
+        if node.kind == "function":
+            return
+        for part in _parts(node):
+            yield from _of_list(part, options, string)
+        return
+    process = string.process(node)
+    if process.string is not None:
+        yield from _of_string(process.string)
+    elif is_work(process):
+        yield _Exposed(process)
+
+
+def _parts(block: Block) -> Iterator[list[Node]]:
+    """The lists of commands in a block; what is asked after ``if`` and ``while`` may fail."""
+    asks = block.kind in ("if", "while", "until")
+    for name in dict.fromkeys(node.part for node in block.nodes):
+        if not (asks and name in ("", "elif")):
+            yield [node for node in block.nodes if node.part == name]
+
+
+def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: ShellString) -> tuple[str, str]:
+    """How the failure of the node ``at`` is lost in its list, and the cause; two empty texts if it is not."""
+    end = _end_of_pipeline(nodes, at)
+    if any(node.negated for node in nodes[at : end + 1]):
+        return "", ""
+    if end > at and "pipefail" not in options and not _STATUS_READ.search(string.text, nodes[end].start):
+        return f"a pipeline has the exit status of its last command, {_name(nodes[end], string)}", "pipe"
+    last, only_and = end, True
+    while nodes[last].after in ("&&", "||") and last + 1 < len(nodes):
+        operator, start = nodes[last].after, last + 1
+        last = _end_of_pipeline(nodes, start)
+        if operator == "||":
+            alternative = nodes[start : last + 1]
+            if not all(_succeeds(node, string) for node in alternative):
+                return "", ""
+            return f'what follows "||", {_name(alternative[-1], string)}, succeeds', "alternative"
+        only_and = False
+    if nodes[last].after == "&":
+        return _in_background(nodes[last + 1 :], string)
+    rest = nodes[last + 1 :]
+    if not rest or ("errexit" in options and only_and) or _reads_status(nodes[last], string):
+        return "", ""
+    if not all(_succeeds(node, string) for node in rest):
+        return "", ""
+    return f"the script has the exit status of its last command, {_name(rest[-1], string)}", "next"
+
+
+def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]:
+    """How the status of a list in the background is lost, by what follows it."""
+    waits = [node for node in processes.commands(rest) if node.words[0].text in ("wait", "fg")]
+    if any(len(node.words) > 1 or node.words[0].text == "fg" for node in waits):
+        return "", ""
+    if waits:
+        return "wait without a process id succeeds whatever the processes did", "wait"
+    if not all(_succeeds(node, string) for node in rest):
+        return "", ""
+    return "it runs in the background, and nothing waits for it", "background"
+
+
+def _reads_status(node: Node, string: ShellString) -> bool:
+    return _STATUS_READ.search(string.text, node.end) is not None
+
+
+def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:
+    while nodes[at].after in ("|", "|&") and at + 1 < len(nodes):
+        at += 1
+    return at
+
+
+def _last_of_list(nodes: Sequence[Node], at: int) -> tuple[Node, int]:
+    """The last node that ``&&``, ``||`` and pipes join to the one ``at``."""
+    while nodes[at].after in ("|", "|&", "&&", "||") and at + 1 < len(nodes):
+        at += 1
+    return nodes[at], at
+
+
+def _succeeds(node: Node, string: ShellString) -> bool:
+    """Whether a command usually succeeds, whatever happened before it."""
+    if isinstance(node, Block):
+        return all(_succeeds(inner, string) for inner in node.nodes)
+    process = string.process(node)
+    arguments = [word.text for word in process.words[1:]]
+    if "exec" in process.wrappers or process.string is not None:
+        return False
+    if process.name in ("exit", "return"):
+        return arguments[:1] == ["0"]
+    return process.name in HELPERS and process.name not in _TELLING - {"wait"}
+
+
+def _traps_end(command: Command) -> bool:
+    return any(_TRAP.search(word.text) for word in command.words[2:])
+
+
+def _name(node: Node, string: ShellString) -> str:
+    """A node as messages name it: the program, and its first argument where that says more."""
+    if isinstance(node, Block):
+        return _name(node.nodes[-1], string) if node.nodes else "a block"
+    process = string.process(node)
+    if process.name in ("exit", "return", "sleep") and len(process.words) > 1:
+        return f"{process.name} {process.words[1].text}"
+    return process.name or "the next one"

@@ -1,0 +1,150 @@
+"""What a container runs, as a tree: programs behind their wrappers, and shell strings with their commands.
+
+``find`` lists the launchers of a container. This keeps the order, the operators and the blocks around every
+command, for questions about exit statuses, endless programs and loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from podplan.findings import Path
+from podplan.launchers import kubelet, shell, wrappers
+from podplan.launchers.shell import Block, Command, Node
+from podplan.launchers.words import Variables, Word
+from podplan.typing import Any, NamedTuple
+
+MAX_DEPTH = 4  # of sh -c in sh -c
+MAX_WRAPPERS = 50  # before one program
+SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
+_LETTERS = {"e": "errexit"}
+_OPTIONS = frozenset(("errexit", "pipefail"))
+
+
+class Process(NamedTuple):
+    """A command line: its words behind wrappers, the names of these, and the string where it is ``sh -c``."""
+
+    words: tuple[Word, ...]
+    wrappers: tuple[str, ...] = ()
+    string: ShellString | None = None
+
+    @property
+    def name(self) -> str:
+        """What the program is called; "" where there is none, or its name is not known."""
+        return self.words[0].name if self.words and self.words[0].known else ""
+
+    @property
+    def path(self) -> Path:
+        return self.words[0].path if self.words else ()
+
+
+class ShellString(NamedTuple):
+    """The string of ``sh -c`` with its commands; ``options`` are those of the call, such as pipefail."""
+
+    text: str
+    path: Path
+    nodes: tuple[Node, ...]
+    options: frozenset[str]
+    variables: Variables
+    depth: int
+
+    def process(self, command: Command) -> Process:
+        """The process that a command of the string starts."""
+        return _process(command.words, self.variables, self.depth + 1, self.path)
+
+
+def of_container(container: Mapping[str, Any]) -> Process:
+    """The main process of a container: its command and args, as the kubelet expands them."""
+    variables = kubelet.environment(container)
+    complete = not container.get("envFrom")
+    words: list[Word] = []
+    for key in ("command", "args"):
+        listed = container.get(key)
+        for index, text in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(text, str):
+                made = kubelet.expand(text, variables, complete=complete)
+                words.append(Word(made.text, (key, index), 0, len(made.text), made.known))
+    return _process(tuple(words), variables, 0, ())
+
+
+def of_words(listed: Sequence[str], path: Path) -> Process:
+    """The process of a list of words that Kubernetes runs without expanding it, as in a lifecycle hook."""
+    words = tuple(Word(text, (*path, index), 0, len(text)) for index, text in enumerate(listed))
+    return _process(words, {}, 0, ())
+
+
+def steps(process: Process) -> Iterator[tuple[Command | None, Process]]:
+    """The programs that a process starts, in order, whatever the blocks; None for the process itself."""
+    if process.string is None:
+        yield None, process
+        return
+    for command in commands(process.string.nodes):
+        for _, inner in steps(process.string.process(command)):
+            yield command, inner
+
+
+def commands(nodes: Sequence[Node]) -> Iterator[Command]:
+    """All commands of nodes, those in blocks too."""
+    for node in nodes:
+        if isinstance(node, Block):
+            yield from commands(node.nodes)
+        else:
+            yield node
+
+
+def set_options(words: Sequence[Word], options: frozenset[str]) -> frozenset[str]:
+    """The options of a shell after ``set`` with such words, or after a call of the shell with them."""
+    found = set(options)
+    names = [word.text for word in words]
+    at = 0
+    while at < len(names) and names[at][:1] in ("-", "+") and len(names[at]) > 1:
+        sign, letters = names[at][0], names[at][1:]
+        at += 1
+        if letters.startswith("-"):
+            continue
+        for letter in letters:
+            option = _LETTERS.get(letter, "")
+            if letter == "o" and at < len(names):
+                option = names[at]
+                at += 1
+            if option in _OPTIONS:
+                found = found | {option} if sign == "-" else found - {option}
+    return frozenset(found)
+
+
+def _process(words: tuple[Word, ...], variables: Variables, depth: int, path: Path) -> Process:
+    passed: list[str] = []
+    for _ in range(MAX_WRAPPERS):
+        inner = wrappers.inner(words) if words else None
+        if inner is None:
+            break
+        passed.append(words[0].name)
+        words = inner.words
+        variables = {**variables, **inner.assigned} if inner.assigned else variables
+    if path:
+        words = tuple(word if word.path else word._replace(path=path) for word in words)
+    string = _string(words, variables, depth) if words and depth <= MAX_DEPTH else None
+    return Process(words, tuple(passed), string)
+
+
+def _string(words: tuple[Word, ...], variables: Variables, depth: int) -> ShellString | None:
+    """What ``sh -c`` with such words runs; None where it is no such call."""
+    name = words[0].name
+    if name not in SHELLS:
+        return None
+    at, is_string = 1, False
+    while at < len(words) and words[at].text[:1] in ("-", "+") and len(words[at].text) > 1:
+        text = words[at].text
+        at += 1
+        if text.startswith("--"):
+            at += text in ("--rcfile", "--init-file")
+            continue
+        is_string = is_string or "c" in text[1:]
+        at += text[1:].count("o") + text[1:].count("O")
+    if not is_string or at >= len(words):
+        return None
+    line, given = words[at], words[at + 1 :]
+    positional = (given[0] if given else words[0], *given[1:])
+    read = shell.script(line.text, variables, positional, bash=name not in ("sh", "dash", "ash"))
+    options = set_options(words[1:at], frozenset())
+    return ShellString(line.text, line.path, read.nodes, options, variables, depth)
