@@ -101,7 +101,7 @@ MISTAKES = {
     "launch": (alone("python3", "-m", "torch.distributed.launch", "--nproc_per_node=2", "a.py"), "DIST001"),
     "sh -c": (alone("sh", "-c", "cd /w && torchrun --nproc_per_node=2 a.py"), "DIST001"),
     "bash -ec": (
-        alone("/bin/bash", "-ec", "set -x; exec torchrun --nproc-per-node 2 a.py | tee l"),
+        alone("/bin/bash", "-ec", "set -xo pipefail; exec torchrun --nproc-per-node 2 a.py | tee l"),
         "DIST001",
     ),
     "lines": (alone("bash", "-c", "torchrun \\\n --nproc_per_node 2 \\\n a.py"), "DIST001"),

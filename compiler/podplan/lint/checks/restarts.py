@@ -5,18 +5,28 @@ Sources: t9k-semantics §1.3 and §1.4; lowering-anchors §4.1, row 18.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
-from podplan.kubernetes.shape import mapping
+from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import kind_of, mode, pods, roles, spec_of, written
+from podplan.lint.checks._processes import programs_of
+from podplan.lint.checks._resources import training
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 from podplan.typing import Any
 
 INSTEAD = {
     "ColossalAIJob": "leave it out: a ColossalAIJob restarts no Pod",
     "GenericJob": "write restartPolicy: {policy: POLICY, limit: 3} beside the template instead",
 }
+
+# Names by which a script says with which exit code it wants to be started again.
+_REQUEUE = pattern(
+    r"(?:--?)?(?:\w+[-_.])?(?:requeue|resume|restart|retry|preempt\w*|resched\w*)[-_]?(?:exit|return)?[-_]?(?:code|status)",
+    re.IGNORECASE,
+)
 
 
 def retries_for_one_failure(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -91,3 +101,49 @@ def shared_retries(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]
     if by_torchrun(job) and policies - {"Never"} and 0 < retries < number and not mode(job, "debug"):
         at = written(subject.data, "spec", "runPolicy", "backoffLimit")
         yield Hit(at, {"retries": retries, "said": said, "pods": number})
+
+
+def restart_after_success(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Replicas that are started again when they have completed. Values: ``type``, ``instead``."""
+    rules = [rule for _, rule in entries(spec_of(subject.job), "successRules")]
+    for role in roles(subject.job):
+        if rules and not any(role.type in rule for rule in rules):
+            continue  # a server, which is to run as long as the job
+        policy = role.data.get("restartPolicy")
+        named = mapping(role.data, "restartPolicy").get("policy", policy)
+        if named == "Always":
+            at: Path = (*role.path, "restartPolicy")
+            yield Hit((*at, "policy") if named is not policy else at, {"type": role.type or "worker"})
+
+
+def exit_code_not_restarted(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An exit code that asks for a restart, where ExitCode restarts only others. Values: ``name``, ``code``,
+    ``codes``."""
+    job = subject.job
+    asking = {role.type: role for role in roles(job) if role.data.get("restartPolicy") == "ExitCode"}
+    for group in job.pods if not mode(job, "debug") else ():
+        found = training(group)
+        if found is None or group.role not in asking:
+            continue
+        at: Path = (*asking[group.role].path, "restartPolicy")
+        for name, code, path in _requeue_codes(found[1]):
+            if code not in params["codes"]:
+                values = {"name": name, "code": code, "codes": ", ".join(map(str, params["codes"]))}
+                related = [(subject.doc, at, "the restart policy")]
+                yield Hit((*found[0], *path), values, related, doc=group.doc, group=group)
+
+
+def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Path]]:
+    """The exit codes that options and variables name for a restart."""
+    for number, entry in entries(container, "env"):
+        name, value = text(entry, "name"), text(entry, "value")
+        if _REQUEUE.fullmatch(name) and value.isdecimal():
+            yield name, int(value), ("env", number, "value")
+    for _, process in programs_of(container):
+        for word, after in zip(process.words, (*process.words[1:], None), strict=True):
+            name, equals, value = word.text.partition("=")
+            if not _REQUEUE.fullmatch(name):
+                continue
+            value = value if equals else after.text if after is not None else ""
+            if value.isdecimal() and len(value) < 4:
+                yield name, int(value), word.path

@@ -1,0 +1,84 @@
+"""Containers that never end though the job waits for them, and containers that end with a daemon.
+
+Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.launchers import endings
+from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.checks._processes import process_of
+from podplan.lint.checks._resources import containers, init_containers, training
+from podplan.lint.checks.exit_statuses import command_name
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
+
+_AS_SIDECAR = "move it to initContainers with restartPolicy: Always, as a sidecar, which ends with the rest"
+_NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"
+
+
+def endless_container(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A container that never ends in a Pod that has to; values ``what`` and ``instead``."""
+    job = subject.job
+    if mode(job, "debug") or mode(job, "pause"):
+        return
+    for group in job.pods:
+        yield from _endless_init(group)
+        if _ends_job(job, group) and mapping(group.doc.data, "spec").get("shareProcessNamespace") is not True:
+            yield from _endless_app(group)
+
+
+def _endless_init(group: Group) -> Iterator[Hit]:
+    for path, container in init_containers(group):
+        endless = endings.endless(process_of(container))
+        if endless is not None and container.get("restartPolicy") != "Always":
+            what = f'the init container "{text(container, "name")}" never ends ("{endless.text}")'
+            values = {
+                "what": f"{what}, so that the containers of the Pod never start",
+                "instead": "write restartPolicy: Always into it, which makes it a sidecar",
+            }
+            yield Hit((*path, *endless.words[0].path), values, doc=group.doc, group=group)
+
+
+def _endless_app(group: Group) -> Iterator[Hit]:
+    """The containers that go on when the training has ended, or that end it with an endless command."""
+    main = training(group)
+    found = {
+        path: (text(container, "name"), endings.endless(process_of(container)))
+        for path, container in containers(group)
+    }
+    _, of_main = found.get(main[0] if main is not None else (), ("", None))
+    if of_main is not None and not of_main.after_training:
+        return  # the Pod serves others, or somebody works in it
+    for path, (name, endless) in found.items():
+        if endless is None:
+            continue
+        what, instead = f'the container "{name}" never ends ("{endless.text}")', _AS_SIDECAR
+        if endless is of_main:
+            what, instead = f'"{endless.text}" behind the training never ends', _NOTHING_BEHIND
+        what += ", so that the Pod does not complete when its training does, and keeps its GPUs"
+        values = {"what": what, "instead": instead}
+        yield Hit((*path, *endless.words[0].path), values, doc=group.doc, group=group)
+
+
+def _ends_job(job: Job, group: Group) -> bool:
+    """Whether the job succeeds only when Pods of a group complete."""
+    kind = kind_of(job)
+    if kind == "GenericJob":
+        rules = [rule for _, rule in entries(spec_of(job), "successRules")]
+        return not rules or any(group.role in rule for rule in rules)
+    if kind == "ColossalAIJob":
+        return group.role == "launcher"
+    return group is job.pods[0]
+
+
+def daemon_as_main_process(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A container that only starts a daemon; values ``program`` and ``instead``."""
+    daemon = endings.only_daemon(process_of(subject.data))
+    if daemon is not None:
+        values = {"program": command_name(daemon.words), "instead": daemon.instead}
+        yield Hit(daemon.words[0].path, values)

@@ -1,0 +1,44 @@
+"""Exit statuses that a shell hides from the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.launchers.exit_status import hidden_status
+from podplan.launchers.words import Word
+from podplan.lint.checks._jobs import mode
+from podplan.lint.checks._processes import process_of
+from podplan.lint.checks._resources import training
+from podplan.lint.subject import Hit, Subject
+from podplan.shortening import shortened
+from podplan.typing import Any
+
+_INSTEAD = {
+    "pipe": 'begin the script with "set -o pipefail" (in bash), or write to the file with "> FILE 2>&1"',
+    "alternative": 'remove what follows "||", or end it with "exit 1"',
+    "next": 'begin the script with "set -e", or save $? behind the program and exit with it',
+    "background": 'start it with exec, in the foreground, or end the script with "wait $!"',
+    "wait": 'wait for each process by its id ("wait $!"), or with "wait -n" as often as there are processes',
+}
+
+
+def hidden_exit_status(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A training whose failure its shell hides; values ``program``, ``how``, ``instead``."""
+    if mode(subject.job, "debug"):
+        return
+    for group in subject.job.pods:
+        found = training(group)
+        hidden = hidden_status(process_of(found[1])) if found is not None else None
+        if found is not None and hidden is not None:
+            values = {
+                "program": command_name(hidden.words),
+                "how": hidden.how,
+                "instead": _INSTEAD[hidden.cause],
+            }
+            yield Hit((*found[0], *hidden.words[0].path), values, doc=group.doc, group=group)
+
+
+def command_name(words: tuple[Word, ...]) -> str:
+    """A command as messages name it: the program, and its script."""
+    script = words[1].text if len(words) > 1 and not words[1].text.startswith("-") else ""
+    return shortened(f"{words[0].name} {script}".strip(), 60)
