@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
+from podplan.kubernetes.images import fault
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import shown_list
 from podplan.lint.subject import Hit, Job, Subject, for_one
@@ -52,6 +53,14 @@ def _whole(image: str) -> str:
     if slash and ("." in first or ":" in first or first == "localhost"):
         return f"docker.io/library/{rest}" if first == "docker.io" and rest and "/" not in rest else image
     return f"docker.io/{image}" if slash else f"docker.io/library/{image}"
+
+
+def invalid_image(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An image that is no reference. Values: ``image`` and ``fault``."""
+    for path, image in _images(subject.data):
+        wrong = "" if "$" in image or "{{" in image else fault(image)
+        if wrong:
+            yield Hit(path, {"image": image, "fault": wrong})
 
 
 def moving_tag(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:

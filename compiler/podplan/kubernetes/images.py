@@ -1,0 +1,89 @@
+"""Image references, as the kubelet and container runtimes parse them.
+
+The grammar is that of https://pkg.go.dev/github.com/distribution/reference. The API server takes any text
+without blanks around it; the kubelet leaves a Pod with another one in InvalidImageName
+(https://kubernetes.io/docs/concepts/containers/images/#image-names).
+"""
+
+from __future__ import annotations
+
+from podplan.patterns import pattern
+
+MAX_NAME = 255
+_COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_PATH = pattern(rf"{_COMPONENT}(?:/{_COMPONENT})*")
+_LABEL = r"(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9-]*[A-Za-z0-9])"
+_DOMAIN = pattern(rf"(?:{_LABEL}(?:\.{_LABEL})*|\[(?:[A-Fa-f0-9:]+)\])(?::[0-9]+)?")
+_TAG = pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_DIGEST = pattern(r"[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}")
+_DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
+_IDENTIFIER = pattern(r"[a-f0-9]{64}")
+_PLACEHOLDER = pattern(r"<[^<>]{1,60}>")
+_SCHEME = pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def fault(image: str) -> str:
+    """What is wrong with an image reference, as the end of a sentence; "" for a reference."""
+    scheme = _SCHEME.match(image)
+    if scheme is not None:
+        return f"begins with the scheme {scheme[0]}, which a reference does not have"
+    placeholder = _PLACEHOLDER.search(image)
+    if placeholder is not None:
+        return f"has the placeholder {placeholder[0]} in it"
+    if image != image.strip():
+        return "has blanks around it"
+    if any(character.isspace() for character in image):
+        return "has a blank in it"
+    if _IDENTIFIER.fullmatch(image):
+        return "is an id of 64 hexadecimal digits, and not a name"
+    rest, at, digest = image.partition("@")
+    if at and (wrong := _digest_fault(digest)):
+        return wrong
+    domain, path = _split_domain(rest)
+    path, colon, tag = path.partition(":")
+    if domain and not _DOMAIN.fullmatch(domain):
+        return f'has "{domain}" in the place of a registry'
+    if path.lower() != path:
+        return f'has upper-case letters in its repository, "{path}"'
+    if not _PATH.fullmatch(path):
+        return _path_fault(f"{domain}/{path}" if domain else path, path, tag)
+    if colon and not _TAG.fullmatch(tag):
+        return _tag_fault(tag)
+    if len(path) > MAX_NAME:
+        return f"has a repository of more than {MAX_NAME} characters"
+    return ""
+
+
+def _split_domain(name: str) -> tuple[str, str]:
+    """The registry and the rest; a first part in lower case without a dot or a colon is no registry."""
+    first, slash, rest = name.partition("/")
+    is_domain = slash and ("." in first or ":" in first or first == "localhost" or first.lower() != first)
+    return (first, rest) if is_domain else ("", name)
+
+
+def _digest_fault(digest: str) -> str:
+    algorithm, _, value = digest.partition(":")
+    length = _DIGEST_LENGTHS.get(algorithm)
+    if _DIGEST.fullmatch(digest) and length is not None and len(value) == length and value == value.lower():
+        return ""
+    return (
+        f'has "{digest[:80]}" behind the "@", which is no digest such as sha256: with 64 hexadecimal digits'
+    )
+
+
+def _path_fault(name: str, path: str, tag: str) -> str:
+    if not path:
+        return "has no repository"
+    if path.endswith("/"):
+        return 'ends with "/"' if not tag else 'has a "/" before its tag'
+    if "//" in name:
+        return 'has "//" in it'
+    return f'has "{path}" in the place of a repository'
+
+
+def _tag_fault(tag: str) -> str:
+    if not tag:
+        return 'ends with ":" and no tag'
+    if ":" in tag:
+        return "has more than one tag"
+    return f'has "{tag[:80]}" in the place of a tag'
