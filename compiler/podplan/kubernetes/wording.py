@@ -38,6 +38,7 @@ _WRITTEN = {
     "mountPath": "/FOLDER",
 }
 _SHAPES = {"object": "{…}", "array": "[…]"}
+HIGHEST_MODE = 0o777  # of a file in a volume
 _LAST_WORD = pattern(r"[A-Z]*[a-z]*$")
 
 
@@ -146,7 +147,16 @@ def out_of_range(value: float, low: int | None, high: int | None, path: Path) ->
         bounds = f"at most {high}"
     else:
         bounds = f"between {low} and {high}"
-    return Problem("SCHEMA005", f"{label(path)} must be {bounds}, not {names.shown(value)}", path)
+    help = _in_octal(value) if path and path[-1] in ("mode", "defaultMode") and high == HIGHEST_MODE else ""
+    return Problem("SCHEMA005", f"{label(path)} must be {bounds}, not {names.shown(value)}", path, help=help)
+
+
+def _in_octal(value: float) -> str:
+    """How to write a mode that was meant in octal; "" for a number whose digits are none."""
+    digits = str(value)
+    if not digits.isdecimal() or set(digits) & set("89") or int(digits, 8) > HIGHEST_MODE:
+        return ""
+    return f"{digits} is decimal; write 0{digits} for the mode in octal, or {int(digits, 8)}"
 
 
 def quoted(path: Path) -> Change:

@@ -1,0 +1,45 @@
+"""Modes of files in volumes that were written in decimal, and meant in octal.
+
+Source: https://kubernetes.io/docs/concepts/configuration/secret/#secret-files-permissions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import entries, mapping
+from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
+
+# Decimal numbers up to 0777 whose digits are a mode that people give to files, and which mean another one.
+_MEANT_OCTAL = frozenset((400, 440, 444, 500))
+_SOURCES = ("secret", "configMap", "downwardAPI", "projected")
+
+
+def decimal_file_mode(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A mode whose digits read as octal. Values: ``mode``, what it ``means``, ``decimal`` (as meant)."""
+    for path, mode in _modes(subject.data):
+        if mode in _MEANT_OCTAL and not isinstance(mode, bool):
+            values = {"mode": mode, "means": f"{mode:04o}", "decimal": int(str(mode), 8)}
+            yield Hit(path, values)
+
+
+def _modes(pod: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """The modes of the volumes of a Pod and of their files."""
+    for number, volume in entries(mapping(pod, "spec"), "volumes"):
+        for kind in _SOURCES:
+            source = mapping(volume, kind)
+            path: Path = ("spec", "volumes", number, kind)
+            if "defaultMode" in source:
+                yield (*path, "defaultMode"), source["defaultMode"]
+            yield from _of_items(source, path)
+            for at, part in entries(source, "sources"):
+                for inner in _SOURCES[:3]:
+                    yield from _of_items(mapping(part, inner), (*path, "sources", at, inner))
+
+
+def _of_items(source: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    for number, item in entries(source, "items"):
+        if "mode" in item:
+            yield (*path, "items", number, "mode"), item["mode"]

@@ -1,0 +1,37 @@
+"""Containers that must not run as root, and are told to.
+
+Source: https://kubernetes.io/docs/tasks/configure-pod-container/security-context/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import mapping
+from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any
+
+
+def root_user_refused(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A container with runAsNonRoot and user 0, by itself or from its Pod. Values: ``container``."""
+    is_bound, bound_at = _effective(subject, "runAsNonRoot")
+    user, user_at = _effective(subject, "runAsUser")
+    if is_bound is True and user == 0 and not isinstance(user, bool):
+        related = [(subject.doc, bound_at, "runAsNonRoot is set here")]
+        yield Hit(
+            user_at,
+            {"container": subject.data.get("name", "")},
+            related=related,
+            doc=subject.doc,
+            group=subject.group,
+        )
+
+
+def _effective(subject: Subject, field: str) -> tuple[Any, Path]:
+    """A field of the security context in effect, and where in the Pod it stands: the container's wins."""
+    of_container = mapping(subject.data, "securityContext")
+    if of_container.get(field) is not None:
+        return of_container[field], (*subject.base, "securityContext", field)
+    of_pod = mapping(mapping(subject.doc.data, "spec"), "securityContext")
+    return of_pod.get(field), ("spec", "securityContext", field)
