@@ -11,7 +11,6 @@ from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, sec
 from podplan.lint.checks._jobs import Named, called, named, namespace, pods, replicas_of, shown_list
 from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.checks._together import Again, Sharers
-from podplan.lint.checks._words import options
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.provenance import Doc
@@ -228,32 +227,3 @@ def host_path_data(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
             yield Hit(
                 ("spec", "volumes", number, "hostPath", "path"), {"path": path, "pods": pods(subject.job)}
             )
-
-
-OUTPUT = pattern(
-    r"--(?:output[-_]dir|save[-_](?:dir|path|folder)|checkpoint[-_](?:dir|path)|ckpt[-_](?:dir|path)|out[-_]dir"
-    r"|default[-_]root[-_]dir)(?:=(.*))?"
-)
-
-
-def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Output written to a place that goes with the Pod. Values: ``path``, ``what`` is there."""
-    for path, at in options(subject.data, OUTPUT):
-        what = _goes_with_pod(subject, path) if path.startswith("/") else ""
-        if what:
-            yield Hit(at, {"path": path, "what": what})
-
-
-def _goes_with_pod(subject: Subject, path: str) -> str:
-    """What a path of a container is on, where that does not outlive the Pod; "" where it may."""
-    mounts = {
-        text(m, "mountPath").rstrip("/"): text(m, "name") for _, m in entries(subject.data, "volumeMounts")
-    }
-    above = [mount for mount in mounts if path == mount or path.startswith(f"{mount}/")]
-    if not above:
-        return "the file system of the container"
-    name = mounts[max(above, key=len)]
-    for _, volume in entries(mapping(subject.doc.data, "spec"), "volumes"):
-        if text(volume, "name") == name and "emptyDir" in volume:
-            return f'the emptyDir "{name}"'
-    return ""

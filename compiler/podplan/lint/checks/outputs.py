@@ -1,0 +1,291 @@
+"""Where a training writes: places that are deleted with the Pod, and places where nothing can be written.
+
+Sources: https://kubernetes.io/docs/concepts/storage/volumes/#emptydir,
+https://kubernetes.io/docs/concepts/storage/volumes/#read-only-mounts. Which options name an output is known
+from common trainers (transformers, Lightning, Megatron-LM, mmengine, hydra, NeMo, timm, OpenCLIP and others).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from posixpath import normpath
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.launchers.processes import Process
+from podplan.launchers.words import Word
+from podplan.lint.checks._jobs import kind_of, mode
+from podplan.lint.checks._launches import Launch, launches
+from podplan.lint.checks._processes import programs_of
+from podplan.lint.checks._resources import containers, init_containers, training
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
+
+# Names of options and variables in lower case with underscores, without what stands before the last dot.
+_PLACE = r"(?:dir|path|folder|root|directory)"
+_WRITTEN = pattern(
+    rf"(?:\w+_)?(?:out|outputs?|save|export|results?)(?:_{_PLACE})?|outdir|savedir"
+    r"|(?:default_root|default_local|work|exp|runs?|experiment|dump)_dir"
+)
+_LOGS = pattern(rf"(?:\w+_)?(?:logs?|logging|tensorboard|tb)(?:_{_PLACE})?|logdir")
+# A training saves there, and an evaluation reads there.
+_CHECKPOINTS = pattern(rf"(?:\w+_)?(?:checkpoints?|ckpts?|snapshots?)(?:_{_PLACE})?|model_dir|workdir")
+_ENDS_AS_PATH = pattern(r"(?i:dir|path|folder|root|directory)\Z")
+_VARIABLE = pattern(rf"(?:\w+_)?(?:out|outputs?|save|export|results?|checkpoints?|ckpts?)_{_PLACE}")
+_READS = pattern(
+    r"(?:^|_)(?:load|pretrained|resume|init|restore|import|from|input|base|source|teacher)(?:_|$)"
+)
+_READING_SCRIPT = pattern(
+    r"eval|infer|predict|test|serv|generat|convert|export|bench|sampl|merg|quanti|embed|score|demo|valid"
+)
+_FILE = pattern(r".*\.(?:pth?|ckpt|safetensors|bin|onnx|npz|h5|pkl|tar|gz|ya?ml|json|txt|py|model)")
+_OPTION = pattern(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
+_HYDRA = pattern(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
+# What copies an output elsewhere.
+_UPLOADS = pattern(r"push[-_]to[-_]hub|hub[-_]model|upload|\b(?:s3|oss|gs|hdfs|obs|cos|az|abfss?)://")
+_ALWAYS_READ_ONLY = ("configMap", "secret", "downwardAPI", "projected", "image")
+_STARTED_BY_OTHERS = ("mpirun", "horovodrun")
+_INTO_LAST = ("cp", "mv", "rsync", "ln", "install")
+_INTO_ALL = ("tee", "touch")
+_INTO_OPTION = {"wget": ("-O", "-P"), "curl": ("-o", "--output"), "unzip": ("-d",)}
+# Commands that leave a folder as it is, or only make it.
+_NO_COPY = ("mkdir", "cd", "chmod", "chown", "echo", "export", "ls", "rm", "set", "touch", "test", "[", "tee")
+# Variables by which programs reach a storage elsewhere.
+_STORAGE = pattern(r"AWS_|S3_|OSS_|OBS_|COS_|MINIO_|AZURE_|MLFLOW_|GOOGLE_APPLICATION_CREDENTIALS")
+_PATH = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
+
+
+class Where(NamedTuple):
+    """A container of a Pod, and its path there."""
+
+    group: Group
+    base: Path
+    container: Mapping[str, Any]
+
+
+class Output(NamedTuple):
+    """A path that a command names: the option or variable that does, and the place of the value in the Pod.
+
+    ``kind`` is "output" for what is surely written, "log", or "checkpoint" for what may also be read.
+    """
+
+    name: str
+    path: str
+    place: Path
+    kind: str
+
+
+def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Output written to a place that goes with the Pod. Values: ``name``, ``path``, ``what`` is there."""
+    for launch, where in _trainings(subject.job):
+        if _uploads(launch):
+            continue
+        for output in _outputs(launch, where):
+            what = _goes_with_pod(where, output.path) if output.kind == "output" else ""
+            if what and not _is_copied(launch, output.path):
+                values = {"name": output.name, "path": output.path, "what": what}
+                yield Hit(output.place, values, doc=launch.group.doc, group=launch.group)
+
+
+def output_on_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Output to a place that is only read. Values: ``by``, ``path``, and ``what`` is read-only there."""
+    for launch, where in _trainings(subject.job):
+        outputs = _outputs(launch, where)
+        for output in outputs:
+            if output.kind != "checkpoint" or not _may_read(launch, output, outputs, where):
+                yield from _refused(where, output.name, output.path, output.place, launch.group)
+    for group in subject.job.pods if not mode(subject.job, "debug") else ():
+        for base, container in (*init_containers(group), *containers(group)):
+            for _, process in programs_of(container):
+                for path in _targets(process):
+                    where = Where(group, base, container)
+                    yield from _refused(where, process.name, path, (*base, *process.path), group)
+
+
+def _refused(where: Where, by: str, path: str, place: Path, group: Group) -> Iterator[Hit]:
+    found = _read_only(where, path)
+    if found is not None:
+        related = [(where.group.doc, found[1], found[0])]
+        yield Hit(place, {"by": by, "path": path, "what": found[0]}, related, doc=group.doc, group=group)
+
+
+def _trainings(job: Job) -> Iterator[tuple[Launch, Where]]:
+    """The programs that train, each with the container that it trains in."""
+    if mode(job, "debug"):
+        return
+    worker = next((group for group in job.pods if group.role == "worker"), None)
+    for launch in launches(job):
+        where = Where(launch.group, launch.path, launch.container)
+        if kind_of(job) == "ColossalAIJob":
+            found = training(worker) if worker is not None else None
+            if worker is None or found is None:
+                continue
+            where = Where(worker, *found)
+        if launch.invocation.launcher not in _STARTED_BY_OTHERS and not launch.invocation.under:
+            yield launch, where
+
+
+def _outputs(launch: Launch, where: Where) -> list[Output]:
+    """The outputs that the words of a program and the variables of its container name."""
+    words = launch.invocation.words
+    found = [
+        (name, value, launch.place(word), _kind(name))
+        for at, word in enumerate(words)
+        for name, value, word in _named(word, words[at + 1 :])
+    ]
+    for at, entry in entries(where.container, "env"):
+        name = text(entry, "name")
+        if _VARIABLE.fullmatch(name.lower()) and name.isupper():
+            kind = "output" if _WRITTEN.fullmatch(name.lower()) else "checkpoint"
+            found.append((name, text(entry, "value"), (*where.base, "env", at, "value"), kind))
+    outputs = []
+    for name, value, place, kind in found:
+        path = _absolute(value, where.container, is_path=_ENDS_AS_PATH.search(name) is not None)
+        if kind and path:
+            outputs.append(Output(name, path, place, kind))
+    return outputs
+
+
+def _named(word: Word, rest: Sequence[Word]) -> Iterator[tuple[str, str, Word]]:
+    """The option of a word with its value, where the value stands in the word or is the next one."""
+    option = _OPTION.fullmatch(word.text) or _HYDRA.fullmatch(word.text)
+    if option is None:
+        return
+    if option[2] is not None:
+        yield option[1], option[2] if word.known else "", word
+    elif rest and rest[0].known and not rest[0].text.startswith("-"):
+        yield option[1], rest[0].text, rest[0]
+
+
+def _kind(option: str) -> str:
+    """What an option of such a name says: "output", "log", "checkpoint", or "" for something else."""
+    name = option.rpartition(".")[2].lower().replace("-", "_")
+    if _READS.search(name):
+        return ""
+    if _LOGS.fullmatch(name):
+        return "log"
+    if _WRITTEN.fullmatch(name):
+        return "output"
+    return "checkpoint" if _CHECKPOINTS.fullmatch(name) else ""
+
+
+def _absolute(value: str, container: Mapping[str, Any], *, is_path: bool) -> str:
+    """A value as a path from the root; "" where it is none, or nobody knows where it begins."""
+    if "://" in value or "$" in value or "{" in value or not value or not (is_path or "/" in value):
+        return ""
+    if value.startswith("/"):
+        return normpath(value)
+    folder = text(container, "workingDir")
+    return normpath(f"{folder}/{value}") if folder.startswith("/") else ""
+
+
+def _may_read(launch: Launch, output: Output, outputs: list[Output], where: Where) -> bool:
+    """Whether checkpoints may be read at a place: by an evaluation, from a file, or written elsewhere."""
+    script = launch.invocation.script
+    if _FILE.fullmatch(output.path) or script is None or _READING_SCRIPT.search(script.name.lower()):
+        return True
+    return any(
+        one is not output and one.kind != "log" and _read_only(where, one.path) is None for one in outputs
+    )
+
+
+def _mount(container: Mapping[str, Any], path: str) -> tuple[int, Mapping[str, Any]] | None:
+    """The mount that holds a path, with its index."""
+    found: tuple[int, Mapping[str, Any]] | None = None
+    longest = -1
+    for at, mount in entries(container, "volumeMounts"):
+        where = normpath(text(mount, "mountPath") or ".").rstrip("/")
+        if (path == where or path.startswith(f"{where}/")) and len(where) > longest:
+            found, longest = (at, mount), len(where)
+    return found
+
+
+def _volume(group: Group, name: str) -> Mapping[str, Any]:
+    volumes = entries(mapping(group.doc.data, "spec"), "volumes")
+    return next((volume for _, volume in volumes if text(volume, "name") == name), {})
+
+
+def _goes_with_pod(where: Where, path: str) -> str:
+    """What a path of a container is on, where that does not outlive the Pod; "" where it may."""
+    found = _mount(where.container, path)
+    if found is None:
+        return "the file system of the container"
+    name = text(found[1], "name")
+    shared = any(
+        text(mount, "name") == name
+        for base, container in (*containers(where.group), *init_containers(where.group))
+        if base != where.base and (base[1] == "containers" or container.get("restartPolicy") == "Always")
+        for _, mount in entries(container, "volumeMounts")
+    )
+    return f'the emptyDir "{name}"' if "emptyDir" in _volume(where.group, name) and not shared else ""
+
+
+def _read_only(where: Where, path: str) -> tuple[str, Path] | None:
+    """Why nothing can be written at a path, and where the Pod says so; None where it can."""
+    found = _mount(where.container, path)
+    if found is None:
+        context = mapping(where.container, "securityContext")
+        at: Path = (*where.base, "securityContext", "readOnlyRootFilesystem")
+        is_read_only = context.get("readOnlyRootFilesystem") is True
+        return ("the file system of the container is read-only", at) if is_read_only else None
+    number, mount = found
+    name, base = text(mount, "name"), (*where.base, "volumeMounts", number)
+    shown = f"{text(mount, 'mountPath')} is mounted read-only"
+    if mount.get("readOnly") is True:
+        return shown, (*base, "readOnly")
+    volume = _volume(where.group, name)
+    if mapping(volume, "persistentVolumeClaim").get("readOnly") is True:
+        return shown, (*base, "name")
+    source = next((kind for kind in _ALWAYS_READ_ONLY if kind in volume), "")
+    return (
+        (f"{text(mount, 'mountPath')} is a {source} volume, which is read-only", (*base, "name"))
+        if source
+        else None
+    )
+
+
+def _uploads(launch: Launch) -> bool:
+    """Whether a program may send its output elsewhere by itself."""
+    names = (text(entry, "name") for _, entry in entries(launch.container, "env"))
+    return any(_UPLOADS.search(word.text) for word in launch.invocation.words) or any(
+        map(_STORAGE.match, names)
+    )
+
+
+def _is_copied(launch: Launch, path: str) -> bool:
+    """Whether another command of the container, or its hook, names the path or a folder above it."""
+    own = [word.text for word in launch.invocation.words]
+    words: list[str] = []
+    for _, process in programs_of(launch.container):
+        texts_ = [word.text for word in process.words]
+        if process.name not in _NO_COPY and texts_[-len(own) :] != own:
+            words += texts_
+    words += [word for _, word in texts(_pre_stop(launch.container), "command")]
+    named = (found for word in words for found in _PATH.findall(word))
+    return any(f"{path}/".startswith(f"{one}/") or f"{one}/".startswith(f"{path}/") for one in named)
+
+
+def _pre_stop(container: Mapping[str, Any]) -> Mapping[str, Any]:
+    return mapping(mapping(mapping(container, "lifecycle"), "preStop"), "exec")
+
+
+def _targets(process: Process) -> Iterator[str]:
+    """The paths that a command surely writes to."""
+    words = [word.text if word.known else "" for word in process.words[1:]]
+    plain = [word for word in words if not word.startswith("-")]
+    options: tuple[str, ...] = ()
+    paths: list[str] = []
+    takes_last = process.name in _INTO_LAST and len(plain) > 1 and "-t" not in words
+    if process.name in _INTO_ALL:
+        paths = plain
+    elif takes_last or (process.name == "git" and "clone" in plain and len(plain) > 2):
+        paths = plain[-1:]
+    elif process.name == "tar" and any(word.startswith("-") and "x" in word for word in words):
+        options = ("-C",)
+    else:
+        options = _INTO_OPTION.get(process.name, ())
+    paths += [after for word, after in pairwise(words) if word in options]
+    yield from (normpath(path) for path in paths if path.startswith("/"))
