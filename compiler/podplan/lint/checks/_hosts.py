@@ -151,6 +151,19 @@ def missing(job: Job, host: str) -> str:
     return f"{found['type']} has {ranks}"
 
 
+def of_other_job(job: Job, host: str) -> str:
+    """The job that a host of the form NAME-TYPE-INDEX is a replica of, where that is not this job; else "".
+
+    Only types that this job has count. The name of a job may be followed by five digits of its uid.
+    """
+    name, called = job_name(job), short(host)
+    types = "|".join(re.escape(role.type) for role in roles(job) if role.type)
+    found = re.fullmatch(rf"([a-z0-9][a-z0-9.-]*)-(?:{types})-\d{{1,9}}", called) if name and types else None
+    if found is None or has_service(job, host):
+        return ""
+    return "" if re.fullmatch(rf"{re.escape(name)}(?:-[0-9a-f]{{5}})?", found[1]) else found[1]
+
+
 def _other_name(job: Job, type_: str, index: int) -> str:
     """How the Service of a replica is called, as a sentence; "" where it has none."""
     for group in job.groups:

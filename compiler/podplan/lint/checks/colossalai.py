@@ -6,11 +6,13 @@ Sources: t9k-semantics §3.2 and §3.3; lowering-anchors §2.5 and §4.2.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from posixpath import normpath
 
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, text
 from podplan.lint.checks._jobs import mode
+from podplan.lint.checks._launches import launches
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.typing import Any
@@ -30,6 +32,32 @@ def launcher_workdir(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     where = (of_workers.doc, (*at, "image"), "the workers run another image")
     values = {"folder": folder, "image": text(worker, "image")}
     yield Hit((*path, "workingDir"), values, [where], doc=group.doc, group=group)
+
+
+def script_in_worker_folder(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A relative script that only the workers have in their working directory.
+
+    Values: ``script``, ``folder`` of the launcher, ``own`` of the workers.
+    """
+    pair = _pair(subject.job)
+    if pair is None:
+        return
+    (group, path, launcher), (of_workers, at, worker) = pair
+    own, folder = (normpath(text(one, "workingDir") or "/") for one in (worker, launcher))
+    given = text(launcher, "workingDir")
+    script = next((one.invocation.script for one in launches(subject.job) if one.group is group), None)
+    if script is None or not script.known or script.text.startswith("/") or own in ("/", folder):
+        return
+    if not _has(worker, own) or (given and _has(worker, folder)):
+        return
+    values = {"script": script.text, "folder": given or "the working directory of its image", "own": own}
+    where = (
+        of_workers.doc,
+        (*at, "workingDir"),
+        "the working directory of the workers, which does not count",
+    )
+    place: Path = (*path, "workingDir") if given else path
+    yield Hit(place, values, [where], doc=group.doc, group=group)
 
 
 def image_skew(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

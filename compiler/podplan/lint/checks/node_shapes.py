@@ -6,13 +6,16 @@ from collections.abc import Iterator, Mapping
 
 from podplan.groups import Group
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import mapping
+from podplan.kubernetes.shape import mapping, text
 from podplan.lint.checks._inventory import allocatable, eligible, entry, node_groups_with
-from podplan.lint.checks._jobs import gpu_place, gpus, replicas_of
+from podplan.lint.checks._jobs import gpu_place, gpus, mode, replicas_of
 from podplan.lint.checks._resources import accelerators, containers, effective, place, resources, shown
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc, Path
 from podplan.typing import Any
+
+# The largest servers that are sold with such GPUs; single machines with 16 are out of production.
+GPUS_OF_A_SERVER = 8
 
 
 def pod_beyond_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -199,3 +202,32 @@ def _node(job: Job, node: str, resource: str) -> list[tuple[Doc, Path, str]]:
     if job.inventory is None:
         return []
     return [(job.inventory, ("spec", "nodes", node, "allocatable", resource), "what a node has of it")]
+
+
+def named_node_too_small(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Pods that name one node, which cannot have as many GPUs as they ask for together.
+
+    Values: ``pods``, ``gpus``, ``node``, ``most``, ``said``: by whom that is known.
+    """
+    group, job = subject.group, subject.job
+    node = text(mapping(subject.data, "spec"), "nodeName")
+    if group is None or not node or mode(job, "debug"):
+        return
+    there = [one for one in job.pods if text(mapping(one.doc.data, "spec"), "nodeName") == node]
+    pods = sum(one.replicas for one in there)
+    for resource in resources(group) if pods > 1 else ():
+        most, said = _most_on_a_node(job, resource)
+        asked = sum(effective(one, resource) * one.replicas for one in there) // quantities.ONE
+        if 0 < most < asked:
+            values = {"pods": pods, "gpus": asked, "node": node, "most": most, "said": said}
+            yield Hit(("spec", "nodeName"), values, related=list(replicas_of(job).values()))
+
+
+def _most_on_a_node(job: Job, resource: str) -> tuple[int, str]:
+    """How many devices of a kind a node has at most, and who says so; 0 where that is not known."""
+    most = max((amount for _, amount in node_groups_with(job, resource)), default=0)
+    if most:
+        return most // quantities.ONE, "the nodes of the inventory have"
+    if resource in ("nvidia.com/gpu", "amd.com/gpu"):
+        return GPUS_OF_A_SERVER, "servers have"
+    return 0, ""

@@ -36,7 +36,14 @@ class Count(NamedTuple):
     cr_path: Path | None = None
     visible: bool = False
 
+    @property
+    def is_mig(self) -> bool:
+        """Whether the devices are slices of a GPU."""
+        return str(self.gpus_path[-1]).startswith(MIG)
 
+
+# What the names of MIG slices begin with.
+MIG = "nvidia.com/mig-"
 # The field in each section of a CR that says how many processes there are.
 _FIELDS = {
     "torchrunConfig": "procPerNode",
@@ -50,7 +57,7 @@ def idle_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """Fewer processes than GPUs. Values: ``starts``, ``idle``, ``gpus``, ``instead``."""
     job = subject.job
     for count in (*_counts(job), *_without_launcher(job)):
-        if count.visible or not 0 < count.number < count.gpus:
+        if count.visible or count.is_mig or not 0 < count.number < count.gpus:
             continue
         idle = count.gpus - count.number
         values = {
@@ -108,9 +115,25 @@ def _of_controller(subject: Subject, count: Count) -> Path:
 def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``."""
     for count in _counts(subject.job):
-        if count.number > count.gpus > 0 and count.by != "mpirun":
+        if count.number > count.gpus > 0 and count.by != "mpirun" and not count.is_mig:
             starts = f"{count.by} starts {counted(count.number, 'process', 'processes')}"
             yield _hit(subject, count, {"starts": starts, "gpus": counted(count.gpus, "GPU")})
+
+
+def mig_slices(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Several processes, or one with several MIG slices. Values: ``starts``, ``slices``, ``effect``."""
+    for count in (*_counts(subject.job), *_without_launcher(subject.job)):
+        if not count.is_mig or count.visible or count.number < 1 or count.gpus == count.number == 1:
+            continue
+        effect = "the others have no device"
+        if count.number == 1:
+            effect = "the other slices stay idle"
+        values = {
+            "starts": f"{count.by} starts {counted(count.number, 'process', 'processes')}",
+            "slices": counted(count.gpus, "MIG slice"),
+            "effect": effect,
+        }
+        yield _hit(subject, count, values)
 
 
 def processes_by_gpus_of_none(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -129,7 +152,7 @@ def processes_by_gpus_of_none(subject: Subject, _: Mapping[str, Any]) -> Iterato
 
 
 def _hit(subject: Subject, count: Count, values: Mapping[str, Any]) -> Hit:
-    where = (count.group.doc, count.gpus_path, counted(count.gpus, "GPU"))
+    where = (count.group.doc, count.gpus_path, counted(count.gpus, "MIG slice" if count.is_mig else "GPU"))
     if count.cr_path is not None:
         return Hit(count.cr_path, values, [where], doc=subject.doc)
     return Hit(count.path, values, [where], doc=count.group.doc, group=count.group)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, value_at
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.launchers.accelerate import Accelerate
@@ -18,18 +18,27 @@ from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
 from podplan.lint.checks._launches import Launch, counted, last, launches, same_on
 from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
 from podplan.provenance import Doc
 from podplan.typing import Any, NamedTuple
 
 # The variables by which scripts themselves find rank 0.
 _MASTER = "MASTER_ADDR"
+_SETS_MASTER = pattern(r"(?<![\w$])MASTER_ADDR=([^;&|\n]{1,200})")
+_CHOOSES = pattern(r"\b(?:if|case|while|until)\b|\[|&&|\|\|")
+# A Pod that names itself: by a command, by HOSTNAME, or by a variable that may have a field of it.
+_OWN = pattern(
+    r"[\"']?(?:\$\(\s*(?:hostname|ip\s)[^)]*\)|`\s*(?:hostname|ip\s)[^`]*`"
+    r"|\$(?P<brace>[({])?(?P<name>\w+)(?(brace)[)}]))[\"']?(?::\S*)?\s*\Z"
+)
+_OWN_FIELDS = ("status.podIP", "status.podIPs", "status.hostIP", "metadata.name", "spec.nodeName")
 
 
 class Meeting(NamedTuple):
     """A host that processes meet at: who is told, in how many Pods, and where it is written.
 
     ``written`` is false where nobody gave a host, and the launcher has its own. ``by_rank`` says that only
-    the node of rank 0 opens the port.
+    the node of rank 0 opens the port. ``own`` is how a reference names the Pod that it is resolved in.
     """
 
     host: str
@@ -41,6 +50,7 @@ class Meeting(NamedTuple):
     written: bool = True
     by_rank: bool = False
     launch: Launch | None = None
+    own: str = ""
 
 
 def same_node_rank(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -102,6 +112,11 @@ def rendezvous_at_address(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
 
 def _wrong(job: Job, meeting: Meeting) -> str:
     host, pods = meeting.host, counted(meeting.pods, "Pod")
+    if meeting.own:
+        return f"{meeting.by} meets at {host}, {meeting.own}, which is another one in each of the {pods}"
+    other_job = _hosts.of_other_job(job, host)
+    if other_job:
+        return f"{meeting.by} meets at {host}, a replica of {other_job} and not of {_hosts.job_name(job)}"
     if _hosts.is_loopback(host):
         if meeting.written:
             return f"{meeting.by} meets at {host}, which is another machine in each of the {pods}"
@@ -131,10 +146,13 @@ def _meetings(job: Job) -> Iterator[Meeting]:
     pods = sum(launch.group.replicas for launch, several in found if several)
     if pods > 1:
         for launch, several in found:
-            meeting = _of_line(launch, pods) if several and not launch.invocation.conditional else None
-            if meeting is not None and meeting.host and "$" not in meeting.host:
+            if not several or launch.invocation.conditional:
+                continue
+            meeting = _at_own_address(launch, pods) or _of_line(launch, pods)
+            if meeting is not None and meeting.host and (meeting.own or "$" not in meeting.host):
                 yield meeting
     yield from _of_variables(job)
+    yield from _of_scripts(job)
 
 
 def _several(launch: Launch) -> bool:
@@ -167,6 +185,36 @@ def _of_line(launch: Launch, pods: int) -> Meeting | None:
     return None
 
 
+def _at_own_address(launch: Launch, pods: int) -> Meeting | None:
+    """A line that names the Pod which runs it, by a reference or by a command of the shell."""
+    for name in ("rdzv_endpoint", "master_addr", "main_process_ip"):
+        option = launch.invocation.options.get(name)
+        if option is None or option.known:
+            continue
+        given = option.word.text
+        written = given.partition("=")[2] if given.startswith("-") else given
+        own = _own_address(written, launch.container)
+        if own:
+            by, group = launch.invocation.launcher, launch.group
+            place = launch.place(option.word)
+            return Meeting(written, by, pods, group.doc, group, place, launch=launch, own=own)
+    return None
+
+
+def _own_address(written: str, container: Mapping[str, Any]) -> str:
+    """What a text stands for that is the Pod's own name or address; "" for anything else."""
+    found = _OWN.match(written)
+    if found is None:
+        return ""
+    if found["name"] is None or found["name"] == "HOSTNAME":
+        return "the name or address of the Pod itself"
+    for _, entry in entries(container, "env"):
+        if text(entry, "name") == found["name"]:
+            field = text(mapping(mapping(entry, "valueFrom"), "fieldRef"), "fieldPath")
+            return f"{field} of the Pod itself" if field in _OWN_FIELDS else ""
+    return ""
+
+
 def _of_deepspeed(job: Job) -> Iterator[Meeting]:
     line, hosts = line_of(job), _hosts.hostfile(job)
     pods = sum(each.replicas for each in hosts)
@@ -192,6 +240,35 @@ def _of_variables(job: Job) -> Iterator[Meeting]:
         path = _variable(launch, _MASTER)
         if path is not None:
             yield Meeting(host, "the script", pods, launch.group.doc, launch.group, path)
+
+
+def _of_scripts(job: Job) -> Iterator[Meeting]:
+    """MASTER_ADDR that a shell sets for a script of several processes, over what the container has."""
+    for launch in launches(job):
+        found = launch.invocation
+        size = found.variables.get("WORLD_SIZE") or ""
+        if launch.is_launcher or found.under or found.conditional or not (size.isdecimal() and len(size) < 8):
+            continue
+        host, own = _set_by_shell(launch)
+        if host and int(size) > 1:
+            group, place = launch.group, launch.place(found.word)
+            yield Meeting(host, "the script (MASTER_ADDR)", int(size), group.doc, group, place, own=own)
+
+
+def _set_by_shell(launch: Launch) -> tuple[str, str]:
+    """The MASTER_ADDR that a program has from its shell, and how it names the Pod itself; "" for none."""
+    variables = launch.invocation.variables
+    if _MASTER not in variables or variables[_MASTER] == environment(launch.container).get(_MASTER, ""):
+        return "", ""
+    known = variables[_MASTER]
+    if known is not None:
+        return known, ""
+    string = value_at(launch.container, launch.invocation.word.path)
+    found = list(_SETS_MASTER.finditer(string)) if isinstance(string, str) else []
+    if len(found) != 1 or _CHOOSES.search(string, 0, found[0].start()):
+        return "", ""
+    own = _own_address(found[0][1], launch.container)
+    return (found[0][1], own) if own else ("", "")
 
 
 def _sets(group: Group, name: str) -> bool:

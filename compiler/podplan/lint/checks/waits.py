@@ -1,4 +1,5 @@
-"""Waiting for other Pods: loops without an end, and launchers that do not wait at all.
+"""Waiting for other Pods: loops without an end, init containers that wait for themselves, and launchers
+that do not wait at all.
 
 Source: lowering-anchors §4.2, GEN003.
 """
@@ -6,18 +7,22 @@ Source: lowering-anchors §4.2, GEN003.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, texts
+from podplan.groups import Group, at_index
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.launchers import processes
 from podplan.launchers.mpirun import Mpirun
-from podplan.lint.checks._hosts import is_loopback
+from podplan.launchers.processes import ShellString
+from podplan.launchers.shell import Block, Node
+from podplan.lint.checks._hosts import is_loopback, pod, short
 from podplan.lint.checks._jobs import counted, mode, spec_of
 from podplan.lint.checks._launches import launches
+from podplan.lint.checks._processes import process_of
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.typing import Any, NamedTuple
 
 _LOOP = pattern(
     r"\b(?:until|while\s+!)\s+(?P<asks>[^;\s][^;\n]{0,499})[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b",
@@ -30,6 +35,11 @@ _ASKS = pattern(r"\b(?:nslookup|getent|ping|nc|ncat|ssh|host|dig|curl|wget)\b|/d
 # What ends a loop that has not got what it waits for.
 _ENDS = pattern(r"\b(?:break|exit|return|expr|let|SECONDS|date)\b|\(\(|-(?:lt|gt|le|ge|eq)\b")
 _BREAK = pattern(r"\bbreak\b")
+# Programs that ask whether something listens on a port; those that ask for a name are answered earlier.
+_ASK_PORT = ("nc", "ncat", "netcat", "telnet")
+_URL = pattern(r"[a-z]+://(?:[^/@]*@)?([\w.-]+)")
+_SERVICE_HOST = pattern(r"\$\(service\.(?P<type>[a-z0-9-]+)\[(?P<index>\d{1,9})\]\.host\)")
+_DEV_TCP = pattern(r"/dev/tcp/([\w.-]+)/")
 _PATIENT = pattern(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
@@ -59,6 +69,115 @@ def _endless(text: str) -> Iterator[str]:
         once = _BREAK.sub("", found["body"], count=1)
         if asks and once != found["body"] and not _ENDS.search(once):
             yield asks[0]
+
+
+class Wait(NamedTuple):
+    """A loop of an init container that goes on until a port of a host answers."""
+
+    host: str
+    path: Path
+    container: str
+
+
+def waits_for_itself(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """An init container that waits for a container which starts only after it.
+
+    Values: ``container``, ``host``, ``why``.
+    """
+    job = subject.job
+    if mode(job, "debug") or mode(job, "pause"):
+        return
+    for group in job.pods:
+        for wait in _init_waits(group, group.start):
+            why = _never_answers(job, group, wait)
+            if why:
+                values = {"container": wait.container, "host": wait.host, "why": why}
+                yield Hit(wait.path, values, doc=group.doc, group=group)
+
+
+def _never_answers(job: Job, group: Group, wait: Wait) -> str:
+    """Why nothing listens on the host while an init container waits for it; "" where something may."""
+    if is_loopback(wait.host):
+        return "the containers of its own Pod start only when it has ended"
+    target = _replica(job, wait.host)
+    if target is None:
+        return ""
+    waited_for, index = target
+    for other in _init_waits(waited_for, index):
+        back = _replica(job, other.host) or (waited_for, index)
+        if waited_for is group and (back[1] == index or is_loopback(other.host)):
+            return (
+                f"{short(wait.host)} is one of the Pods that wait, and its containers start only afterwards"
+            )
+        if waited_for is not group and back[0] is group:
+            return f"{short(wait.host)} waits for {short(other.host)} in the same way"
+    return ""
+
+
+def _replica(job: Job, host: str) -> tuple[Group, int] | None:
+    """The replica that a host names, also as a variable of a GenericJob that is not replaced here."""
+    variable = _SERVICE_HOST.fullmatch(host)
+    if variable is None:
+        return pod(job, host)
+    index = int(variable["index"])
+    groups = (group for group in job.pods if group.role == variable["type"])
+    return next(((one, index) for one in groups if one.start <= index < one.start + one.replicas), None)
+
+
+def _init_waits(group: Group, index: int) -> Iterator[Wait]:
+    """The hosts that the init containers of one replica wait for without an end, in its Pod."""
+    spec = mapping(group.doc.data, "spec")
+    if "initContainers" in spec and group.doc.varies:
+        spec = at_index(group.doc, index)["spec"]
+    for number, container in entries(spec, "initContainers"):
+        if container.get("restartPolicy") == "Always":
+            return  # a sidecar may be what listens
+        process = process_of(container)
+        if process.string is None or "timeout" in process.wrappers:
+            continue
+        for host, path in _waited_for(process.string.nodes, process.string):
+            yield Wait(host, ("spec", "initContainers", number, *path), text(container, "name"))
+
+
+def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[str, Path]]:
+    for node in nodes:
+        if node.before in ("&&", "||") or not isinstance(node, Block):
+            continue
+        if node.kind in ("{", "("):
+            yield from _waited_for(node.nodes, string)
+        asked = [one for one in node.nodes if one.part == ""]
+        is_wait = len(asked) == 1 and (node.kind, asked[0].negated) in (("until", False), ("while", True))
+        if is_wait and not _ENDS.search(string.text, node.start, node.end):
+            host = _listener(asked[0], string)
+            if host:
+                yield host, string.path
+
+
+def _listener(asked: Node, string: ShellString) -> str:
+    """The host whose port the condition of a loop asks; "" where it asks for a name, or something else."""
+    for command in processes.commands([asked]):
+        process = string.process(command)
+        words = [word.text for word in process.words[1:]]
+        if process.name in _ASK_PORT:
+            plain = _without_options(words)
+            if len(plain) == 2 and plain[1].isdecimal():
+                return plain[0]
+        elif process.name in ("curl", "wget"):
+            found = next((_URL.match(word) for word in words if "://" in word), None)
+            return found[1] if found else ""
+    device = _DEV_TCP.search(string.text, asked.start, asked.end)
+    return device[1] if device else ""
+
+
+def _without_options(words: list[str]) -> list[str]:
+    """The arguments of nc and the like that are no options."""
+    plain, skip = [], False
+    for word in words:
+        if skip or word.startswith("-"):
+            skip = not skip and word in ("-w", "-i", "-p", "-s", "--wait")
+        else:
+            plain.append(word)
+    return plain
 
 
 def starts_without_wait(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
