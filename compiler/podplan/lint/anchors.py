@@ -9,7 +9,7 @@ from podplan.selecting import Names, show
 from podplan.typing import Any
 
 # The rules whose findings lie on a secret.
-ON_SECRETS = frozenset({"PROF107"})
+ON_SECRETS = frozenset({"PROF107", "SEC031"})
 _QUOTED = pattern(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
