@@ -289,7 +289,7 @@ def test_variables_of_workers_are_looked_for_within_the_cost_limit(
 def test_variables_that_deepspeed_drops_are_looked_for_within_the_cost_limit(
     code: str, twins: dict[str, Policy]
 ) -> None:
-    lost = [{"name": "HTTP_PROXY", "value": "x"}, {"name": "OWN", "value": "x"}]
+    lost = [{"name": "HTTP_PROXY", "value": "x"}, {"name": "WANDB_MODE", "value": "x"}]
     for count, refused in ((1990, True), (3000, False)):
         job = with_variables("DeepSpeedJob", 1, [*numbered(count, "NCCL"), *lost])
         worker = job["object"]["spec"].pop("replicaSpecs")[0]

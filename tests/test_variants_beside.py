@@ -51,7 +51,7 @@ BESIDE = {
         {"SEC003", "NET007"},
     ),
     "RDMA and all rights": (rdma({"privileged": True}), {"SEC002"}),
-    "RDMA and no right": (rdma({}), set()),
+    "RDMA and no right": (rdma({}), {"NET003"}),
     "the network of the node for one": (
         generic("python", "a.py", n=1, gpus=1, service=None, pod={"hostNetwork": True}),
         {"SEC001"},

@@ -16,6 +16,8 @@ from podplan.patterns import pattern
 from podplan.typing import Any
 
 RDMA = pattern(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")
+# Its nodes come without a limit on locked memory (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
+EFA = "vpc.amazonaws.com/efa"
 EPHEMERAL = range(32768, 61000)
 INJECT = "sidecar.istio.io/inject"
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
@@ -131,6 +133,8 @@ def rdma_without_ipc_lock(subject: Subject, _params: Mapping[str, Any]) -> Itera
     if found is None or _privileged(subject.data) or "IPC_LOCK" in _added(subject.data):
         return
     resource, at = found
+    if resource == EFA:
+        return
     listed = section(subject.job, "hardware")
     classes = [mapping(listed, name) for name in listed]
     having = [one for one in classes if resource in mapping(one, "resources")]

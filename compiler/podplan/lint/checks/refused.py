@@ -19,7 +19,8 @@ _OF_SCRIPT = pattern(r"needs a script|takes a script")
 def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
 
-    ``params["option"]`` keeps to what is wrong with one option, ``params["except"]`` leaves one out.
+    ``params["option"]`` keeps to what is wrong with one option, ``params["except"]`` leaves one out, and
+    ``params["certain"]`` keeps to what every version refuses, or to the rest.
     """
     job = subject.job
     if mode(job, "debug"):
@@ -55,4 +56,5 @@ def _instead(job: Job, found: Invocation) -> str:
 def _is_of(found: Invocation, fault: Fault, params: Mapping[str, Any]) -> bool:
     """Whether a fault concerns the options that are asked for."""
     at = [name for name, option in found.options.items() if fault.word in (option.word, option.flag)]
-    return params.get("option") in (None, *at) and params.get("except") not in at
+    is_asked = params.get("certain") in (None, not fault.only)
+    return is_asked and params.get("option") in (None, *at) and params.get("except") not in at

@@ -26,8 +26,9 @@ _EXPORTED_BY_DEEPSPEED = pattern(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Variables of workers that their training processes do not see, by the pattern ``params["names"]``.
 
-    With ``params["others"]``, those of which the pattern does not speak. Values ``name``, ``why``, and
-    ``launcher``: where the variables of the launcher of a ColossalAIJob are.
+    With ``params["others"]``, those of which the pattern does not speak. ``params["kept_out"]`` narrows these
+    where disableCustomEnv keeps all variables out, for some may be meant for the container alone. Values
+    ``name``, ``why``, and ``launcher``: where the variables of the launcher of a ColossalAIJob are.
     """
     job = subject.job
     worker = role_called(job, "worker")
@@ -35,7 +36,7 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     if container is None:
         return
     place: Path = ("spec",)
-    of_launcher = ""
+    of_launcher, read_by_training = "", None
     if kind_of(job) == "ColossalAIJob":
         launcher = role_called(job, "launcher")
         started_by = training(job, launcher) if launcher else None
@@ -51,11 +52,14 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         known = {name for _, name, _ in env(container.data) if _EXPORTED_BY_DEEPSPEED.match(name)}
         why, place = "disableCustomEnv keeps it out of the env file", ("spec", "disableCustomEnv")
         label = "the env file is turned off here"
+        read_by_training = re.compile(params["kept_out"]) if "kept_out" in params else None
     else:
         return
     wanted = re.compile(params["names"])
     for index, name, _ in env(container.data):
         if name in known or of_the_runtime(name) or set_by_launcher(job, name):
+            continue
+        if read_by_training is not None and not read_by_training.fullmatch(name):
             continue
         if bool(wanted.fullmatch(name)) is not bool(params.get("others")):
             path = (*container.path, "env", index)
