@@ -419,3 +419,60 @@ def test_a_mode_that_kubernetes_refuses_is_told_in_octal(mode: int, help_: str) 
         if "Mode" in one.message
     ]
     assert (found.rule, found.help) == ("SCHEMA005", help_)
+
+
+@pytest.mark.parametrize("odd", [None, [], {}, "x", 3, True, 1e9, [[]], [{}], {"a": []}])
+def test_odd_values_end_no_check(odd: Any) -> None:
+    fields = (
+        "command",
+        "args",
+        "env",
+        "image",
+        "ports",
+        "securityContext",
+        "volumeMounts",
+        "lifecycle",
+        "livenessProbe",
+    )
+    for field in fields:
+        for code in (
+            "LIFE020",
+            "LIFE022",
+            "LIFE023",
+            "SEC030",
+            "SEC031",
+            "NET020",
+            "VOL020",
+            "VOL023",
+            "IMG020",
+        ):
+            findings(
+                {"object": pod(container(**{field: odd}), initContainers=[container("i", **{field: odd})])},
+                code,
+            )
+    volume = {"name": "v", "secret": {"secretName": "a", "defaultMode": odd, "items": odd}}
+    findings({"object": pod(container(), volumes=[volume], securityContext=odd)}, "VOL022")
+    for policy in (odd, {"policy": odd}):
+        role = {"type": "worker", "restartPolicy": policy, "template": {"spec": {"containers": [TRAIN]}}}
+        findings({"object": cr("GenericJob", {"successRules": odd, "replicaSpecs": [role]})}, "LIFE021")
+
+
+def test_blocks_in_blocks_have_an_end() -> None:
+    for opens, closes in (
+        ("(", ")"),
+        ("{ ", "; }"),
+        ("if true; then ", "; fi"),
+        ("while true; do ", "; done"),
+    ):
+        line = f"{opens * 3000}python train.py{closes * 3000}"
+        findings({"object": generic({"containers": [container(command=["bash", "-c", line])]})}, "LIFE020")
+
+
+def test_a_long_value_is_no_exit_code() -> None:
+    env = [{"name": "REQUEUE_EXIT_CODE", "value": "8" * 5000}]
+    role = {
+        "type": "worker",
+        "restartPolicy": "ExitCode",
+        "template": {"spec": {"containers": [container(env=env)]}},
+    }
+    assert said(cr("PyTorchTrainingJob", {"replicaSpecs": [role]}), "LIFE025") == []

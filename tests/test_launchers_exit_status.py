@@ -98,6 +98,8 @@ def test_options_of_the_call_count(command: list[str], cause: str) -> None:
         "until python t.py; do sleep 3; done",
         "if ! python t.py; then echo failed; fi",
         "pip install x | cat",
+        "python t.py; echo done; if",  # no shell reads that
+        "python t.py > >(tee log) 2>&1",
     ],
 )
 def test_helpers_and_what_is_asked_for_may_fail(line: str) -> None:

@@ -30,7 +30,6 @@ HELPERS = frozenset(_HELPERS.split())
 # Those of them whose own status says whether the work before them is there, and that may end a script.
 _TELLING = frozenset(("exit", "find", "return", "stat", "which", "wait", "eval", "source"))
 _CHECKS = frozenset(("[", "[[", "cmp", "diff", "false", "grep", "ls", "test", "exec"))
-_STATUS_READ = pattern(r"\$\?|\$\{\?\}|PIPESTATUS|pipestatus")
 _TRAP = pattern(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 
 
@@ -117,7 +116,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
     end = _end_of_pipeline(nodes, at)
     if any(node.negated for node in nodes[at : end + 1]):
         return "", ""
-    if end > at and "pipefail" not in options and not _STATUS_READ.search(string.text, nodes[end].start):
+    if end > at and "pipefail" not in options and string.status_read < nodes[end].start:
         return f"a pipeline has the exit status of its last command, {_name(nodes[end], string)}", "pipe"
     last, only_and = end, True
     while nodes[last].after in ("&&", "||") and last + 1 < len(nodes):
@@ -132,7 +131,7 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
     if nodes[last].after == "&":
         return _in_background(nodes[last + 1 :], string)
     rest = nodes[last + 1 :]
-    if not rest or ("errexit" in options and only_and) or _reads_status(nodes[last], string):
+    if not rest or ("errexit" in options and only_and) or string.status_read >= nodes[last].end:
         return "", ""
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
@@ -149,10 +148,6 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
     return "it runs in the background, and nothing waits for it", "background"
-
-
-def _reads_status(node: Node, string: ShellString) -> bool:
-    return _STATUS_READ.search(string.text, node.end) is not None
 
 
 def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:

@@ -12,12 +12,14 @@ from podplan.findings import Path
 from podplan.launchers import kubelet, shell, wrappers
 from podplan.launchers.shell import Block, Command, Node
 from podplan.launchers.words import Variables, Word
+from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
 MAX_DEPTH = 4  # of sh -c in sh -c
 MAX_WRAPPERS = 50  # before one program
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _LETTERS = {"e": "errexit"}
+_STATUS = pattern(r"\$\?|\$\{\?\}|PIPESTATUS|pipestatus")
 _OPTIONS = frozenset(("errexit", "pipefail"))
 
 
@@ -39,7 +41,10 @@ class Process(NamedTuple):
 
 
 class ShellString(NamedTuple):
-    """The string of ``sh -c`` with its commands; ``options`` are those of the call, such as pipefail."""
+    """The string of ``sh -c`` with its commands; ``options`` are those of the call, such as pipefail.
+
+    ``status_read`` is the offset of the last place that reads the status of a command, -1 for none.
+    """
 
     text: str
     path: Path
@@ -47,6 +52,7 @@ class ShellString(NamedTuple):
     options: frozenset[str]
     variables: Variables
     depth: int
+    status_read: int
 
     def process(self, command: Command) -> Process:
         """The process that a command of the string starts."""
@@ -147,4 +153,6 @@ def _string(words: tuple[Word, ...], variables: Variables, depth: int) -> ShellS
     positional = (given[0] if given else words[0], *given[1:])
     read = shell.script(line.text, variables, positional, bash=name not in ("sh", "dash", "ash"))
     options = set_options(words[1:at], frozenset())
-    return ShellString(line.text, line.path, read.nodes, options, variables, depth)
+    reads = max((match.start() for match in _STATUS.finditer(line.text)), default=-1)
+    nodes = read.nodes if read.fault is None else ()  # of half a string nothing is certain
+    return ShellString(line.text, line.path, nodes, options, variables, depth, reads)

@@ -16,6 +16,7 @@ from podplan.patterns import pattern
 from podplan.typing import NamedTuple
 
 MAX_COMMANDS = 1_000
+MAX_BLOCKS = 50  # in one another, that are kept as nodes
 
 _LOOPS = dict.fromkeys(("while", "until", "for", "select"), "done")
 _OPENING = {**_LOOPS, "if": "fi", "case": "esac", "{": "}"}
@@ -68,7 +69,8 @@ Node = Command | Block
 class Script(NamedTuple):
     """The commands of a string up to its end, or up to what no shell can read.
 
-    ``nodes`` has the same commands in their blocks; a block that never ends is not among them.
+    ``nodes`` has the same commands in their blocks; blocks that never end are not among them, nor are those
+    that lie deeper than MAX_BLOCKS.
     """
 
     commands: tuple[Command, ...]
@@ -244,9 +246,10 @@ class _Reading:
         block = self.blocks.pop()
         while self.at < len(self.tokens) and self._redirects(self.tokens[self.at]):
             self.at += 2 if self.tokens[self.at].operator else 1
-        after, end = self._next(), self.tokens[min(self.at, len(self.tokens)) - 1].end
-        around = (block.before, after, block.start, end, self._part(), block.negated)
-        self._siblings().append(Block(block.kind, tuple(block.nodes), *around))
+        if len(self.blocks) < MAX_BLOCKS:
+            end = self.tokens[min(self.at, len(self.tokens)) - 1].end
+            around = (block.before, self._next(), block.start, end, self._part(), block.negated)
+            self._siblings().append(Block(block.kind, tuple(block.nodes), *around))
         return None
 
     def _open(self, closer: str, kind: str, token: Token) -> None:

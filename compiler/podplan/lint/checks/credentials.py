@@ -12,7 +12,7 @@ from podplan.patterns import pattern
 from podplan.typing import Any
 
 _URL = pattern(
-    r"[a-z][a-z0-9+.-]*://[^/\s:@\"']*:(?P<password>[^/\s@\"'$<{][^/\s@\"'$]{2,})@(?P<host>[\w.-]+)",
+    r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://[^/\s:@\"']*:(?P<password>[^/\s@\"'$<{][^/\s@\"'$]{2,})@(?P<host>[\w.-]+)",
     re.IGNORECASE,
 )
 _OPTION = pattern(r"(?<![\w.$-])--?([A-Za-z][\w.-]*)(?:=|[ \t]+)[\"']?([^\s\"'$-][^\s\"'$]*)")

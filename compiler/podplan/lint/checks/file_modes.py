@@ -20,7 +20,7 @@ _SOURCES = ("secret", "configMap", "downwardAPI", "projected")
 def decimal_file_mode(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """A mode whose digits read as octal. Values: ``mode``, what it ``means``, ``decimal`` (as meant)."""
     for path, mode in _modes(subject.data):
-        if mode in _MEANT_OCTAL and not isinstance(mode, bool):
+        if isinstance(mode, int) and mode in _MEANT_OCTAL:
             values = {"mode": mode, "means": f"{mode:04o}", "decimal": int(str(mode), 8)}
             yield Hit(path, values)
 

@@ -56,6 +56,7 @@ _NO_COPY = ("mkdir", "cd", "chmod", "chown", "echo", "export", "ls", "rm", "set"
 # Variables by which programs reach a storage elsewhere.
 _STORAGE = pattern(r"AWS_|S3_|OSS_|OBS_|COS_|MINIO_|AZURE_|MLFLOW_|GOOGLE_APPLICATION_CREDENTIALS")
 _PATH = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
+DEEPEST = 20  # folders of a path that others are compared with
 
 
 class Where(NamedTuple):
@@ -81,11 +82,13 @@ class Output(NamedTuple):
 def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Output written to a place that goes with the Pod. Values: ``name``, ``path``, ``what`` is there."""
     for launch, where in _trainings(subject.job):
-        if _uploads(launch):
+        outputs = [output for output in _outputs(launch, where) if output.kind == "output"]
+        if not outputs or _uploads(launch):
             continue
-        for output in _outputs(launch, where):
-            what = _goes_with_pod(where, output.path) if output.kind == "output" else ""
-            if what and not _is_copied(launch, output.path):
+        copied = _copied(launch)
+        for output in outputs:
+            what = _goes_with_pod(where, output.path)
+            if what and not copied.has(output.path):
                 values = {"name": output.name, "path": output.path, "what": what}
                 yield Hit(output.place, values, doc=launch.group.doc, group=launch.group)
 
@@ -255,8 +258,19 @@ def _uploads(launch: Launch) -> bool:
     )
 
 
-def _is_copied(launch: Launch, path: str) -> bool:
-    """Whether another command of the container, or its hook, names the path or a folder above it."""
+class Copied(NamedTuple):
+    """Paths that other commands name, and the folders above them."""
+
+    paths: frozenset[str]
+    above: frozenset[str]
+
+    def has(self, path: str) -> bool:
+        """Whether a path, a folder above it, or something below it is among them."""
+        return path in self.above or not self.paths.isdisjoint(_folders(path))
+
+
+def _copied(launch: Launch) -> Copied:
+    """The paths that the other commands of the container and its hook name."""
     own = [word.text for word in launch.invocation.words]
     words: list[str] = []
     for _, process in programs_of(launch.container):
@@ -264,8 +278,14 @@ def _is_copied(launch: Launch, path: str) -> bool:
         if process.name not in _NO_COPY and texts_[-len(own) :] != own:
             words += texts_
     words += [word for _, word in texts(_pre_stop(launch.container), "command")]
-    named = (found for word in words for found in _PATH.findall(word))
-    return any(f"{path}/".startswith(f"{one}/") or f"{one}/".startswith(f"{path}/") for one in named)
+    paths = frozenset(found for word in words for found in _PATH.findall(word))
+    return Copied(paths, frozenset(folder for path in paths for folder in _folders(path)))
+
+
+def _folders(path: str) -> list[str]:
+    """A path and the folders above it, up to DEEPEST steps from the root."""
+    steps = path.strip("/").split("/")[:DEEPEST]
+    return [path, *("/" + "/".join(steps[:end]) for end in range(1, len(steps)))]
 
 
 def _pre_stop(container: Mapping[str, Any]) -> Mapping[str, Any]:

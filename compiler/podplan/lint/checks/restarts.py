@@ -27,6 +27,7 @@ _REQUEUE = pattern(
     r"(?:--?)?(?:\w+[-_.])?(?:requeue|resume|restart|retry|preempt\w*|resched\w*)[-_]?(?:exit|return)?[-_]?(?:code|status)",
     re.IGNORECASE,
 )
+LONGEST_NAME, LONGEST_CODE = 60, 4
 
 
 def retries_for_one_failure(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -137,13 +138,17 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
     """The exit codes that options and variables name for a restart."""
     for number, entry in entries(container, "env"):
         name, value = text(entry, "name"), text(entry, "value")
-        if _REQUEUE.fullmatch(name) and value.isdecimal():
+        if _asks_for_restart(name) and value.isdecimal() and len(value) < LONGEST_CODE:
             yield name, int(value), ("env", number, "value")
     for _, process in programs_of(container):
-        for word, after in zip(process.words, (*process.words[1:], None), strict=True):
+        for word, after in zip(process.words, (*process.words[1:], None), strict=False):
             name, equals, value = word.text.partition("=")
-            if not _REQUEUE.fullmatch(name):
+            if not _asks_for_restart(name):
                 continue
             value = value if equals else after.text if after is not None else ""
-            if value.isdecimal() and len(value) < 4:
+            if value.isdecimal() and len(value) < LONGEST_CODE:
                 yield name, int(value), word.path
+
+
+def _asks_for_restart(name: str) -> bool:
+    return len(name) <= LONGEST_NAME and _REQUEUE.fullmatch(name) is not None

@@ -5,6 +5,7 @@ Source: https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
@@ -14,6 +15,7 @@ from podplan.lint.subject import Hit, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
 
+DEEPEST = 20  # folders of a path that mounts are compared with
 # Where programs keep what only they need.
 _SCRATCH = pattern(r"(?:/tmp|/var/tmp|/run|/var/run|/dev/shm|/etc|/root/\..*|/home/[^/]+/\..*|/\..*)(?:/.*)?")
 _PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
@@ -22,34 +24,28 @@ _PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 def unmounted_volume(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """A volume that only an init container mounts. Values: ``volume``, ``container``, ``path``, ``why``."""
     group = subject.group
-    if group is None:
+    inits = init_containers(group) if group is not None else []
+    if group is None or not inits:
         return
-    inits, apps = init_containers(group), containers(group)
-    mounted = {text(mount, "name") for _, app in apps for _, mount in entries(app, "volumeMounts")}
-    for position, (path, init) in enumerate(inits):
-        later = {
-            text(mount, "name")
-            for other, (_, each) in enumerate(inits)
-            if other != position
-            for _, mount in entries(each, "volumeMounts")
-        }
+    users = Counter(name for _, one in (*inits, *containers(group)) for name in _mounted(one))
+    scratch = _scratch_volumes(subject.data)
+    missing: Mapping[str, tuple[Path, str]] | None = None
+    for path, init in inits:
         for at, mount in entries(init, "volumeMounts"):
             name, where = text(mount, "name"), text(mount, "mountPath").rstrip("/")
-            if name in mounted or name in later or mount.get("readOnly") is True or not where:
+            if users[name] > 1 or mount.get("readOnly") is True or not where:
                 continue
-            user = _user(apps, where)
-            if user is None and not (
-                _is_scratch_volume(subject.data, name) and not _SCRATCH.fullmatch(where)
-            ):
+            missing = _missing(containers(group)) if missing is None else missing
+            user = missing.get(where)
+            if user is None and (name not in scratch or _SCRATCH.fullmatch(where)):
                 continue
-            values = {
-                "volume": name,
-                "container": text(init, "name"),
-                "path": where,
-                "why": _why(user),
-            }
+            values = {"volume": name, "container": text(init, "name"), "path": where, "why": _why(user)}
             related = [(subject.doc, user[0], f"reads {user[1]}")] if user is not None else []
             yield Hit((*path, "volumeMounts", at, "name"), values, related=related)
+
+
+def _mounted(container: Mapping[str, Any]) -> set[str]:
+    return {text(mount, "name") for _, mount in entries(container, "volumeMounts")}
 
 
 def _why(user: tuple[Path, str] | None) -> str:
@@ -58,22 +54,30 @@ def _why(user: tuple[Path, str] | None) -> str:
     return f"though a container of the Pod uses {user[1]}, which it then does not have"
 
 
-def _is_scratch_volume(pod: Mapping[str, Any], name: str) -> bool:
-    """Whether a volume is made with the Pod and deleted with it."""
+def _scratch_volumes(pod: Mapping[str, Any]) -> set[str]:
+    """The volumes that are made with the Pod and deleted with it."""
     volumes = entries(mapping(pod, "spec"), "volumes")
-    return any(text(volume, "name") == name and "emptyDir" in volume for _, volume in volumes)
+    return {text(volume, "name") for _, volume in volumes if "emptyDir" in volume}
 
 
-def _user(apps: list[tuple[Path, Mapping[str, Any]]], where: str) -> tuple[Path, str] | None:
-    """Where a container names a path at or below ``where`` that no mount of it holds."""
+def _missing(apps: list[tuple[Path, Mapping[str, Any]]]) -> dict[str, tuple[Path, str]]:
+    """Paths that containers name and no mount of theirs holds, by each folder above: where, and which."""
+    missing: dict[str, tuple[Path, str]] = {}
     for base, app in apps:
-        mounts = [text(mount, "mountPath").rstrip("/") for _, mount in entries(app, "volumeMounts")]
+        mounts = {text(mount, "mountPath").rstrip("/") for _, mount in entries(app, "volumeMounts")} - {""}
         for path, value in _texts(app):
             for found in _PATH_IN_TEXT.findall(value):
-                is_below = found == where or found.startswith(f"{where}/")
-                if is_below and not any(found == one or found.startswith(f"{one}/") for one in mounts if one):
-                    return (*base, *path), found
-    return None
+                folders = _folders(found)
+                if mounts.isdisjoint(folders):
+                    for folder in folders:
+                        missing.setdefault(folder, ((*base, *path), found))
+    return missing
+
+
+def _folders(path: str) -> list[str]:
+    """A path and the folders above it, up to DEEPEST steps from the root."""
+    steps = path.strip("/").split("/")[:DEEPEST]
+    return [path, *("/" + "/".join(steps[:end]) for end in range(1, len(steps)))]
 
 
 def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
