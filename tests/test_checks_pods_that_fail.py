@@ -476,3 +476,15 @@ def test_a_long_value_is_no_exit_code() -> None:
         "template": {"spec": {"containers": [container(env=env)]}},
     }
     assert said(cr("PyTorchTrainingJob", {"replicaSpecs": [role]}), "LIFE025") == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "found"), [([{"worker": [0]}], True), ([{"trainer": [0]}], False), ([], True)]
+)
+def test_a_server_that_no_success_rule_waits_for_may_be_restarted(rules: list[Data], found: bool) -> None:
+    role = {
+        "type": "worker",
+        "restartPolicy": {"policy": "Always"},
+        "template": {"spec": {"containers": [TRAIN]}},
+    }
+    assert bool(said(cr("GenericJob", {"successRules": rules, "replicaSpecs": [role]}), "LIFE021")) is found
