@@ -89,7 +89,7 @@ def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
     elif item.what in ("base", "inventory"):
         run.shared.add(item.doc.name)
         faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
-        yield from findings((Sighting("", one, None) for one in faults), 1)
+        yield from findings(Sighting("", one, None) for one in faults)
     elif item.what == "object":
         yield from object_findings(item, run, origin)
     elif item.what == "cr" and (said := header_of(item)) is not None:
@@ -97,7 +97,7 @@ def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
         stale = compare(item, said, run.settings, run.reader)
         if stale is not None:
             run.not_checked["rendered CR that is stale"] += 1
-            yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))], 1)
+            yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))])
         else:
             run.rendered.append((origin, os.path.realpath(source_path(item, said))))
     else:
