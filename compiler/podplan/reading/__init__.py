@@ -31,8 +31,8 @@ MOST_SOURCES = 1_000
 
 
 class Noted(NamedTuple):
-    """What a Reader notes: the files that each file names, those that profiles extend, the inventories; of each
-    file that it read the root, and what tells in this run whether it still has the text that it had."""
+    """What a Reader notes: the files that each file names, those that profiles extend, and the inventories; of
+    each file that it read the root, and what tells in this run whether it still has the text that it had."""
 
     named: dict[str, tuple[str, ...]]
     extended: set[str]
