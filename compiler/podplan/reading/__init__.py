@@ -31,7 +31,7 @@ MOST_SOURCES = 1_000
 
 
 class Noted(NamedTuple):
-    """What a Reader notes: the files that each file names, those that profiles extend, and the inventories; of
+    """What a Reader notes: which files each file names, profiles extend and hold inventories; and of
     each file that it read the root, and what tells in this run whether it still has the text that it had."""
 
     named: dict[str, tuple[str, ...]]
