@@ -148,7 +148,7 @@ def rdma_without_ipc_lock(subject: Subject, _params: Mapping[str, Any]) -> Itera
 
     Hardware classes of the inventory that have the device and do not list IPC_LOCK say that it is not needed.
     """
-    found = _rdma(subject.data)
+    found = rdma_device(subject.data)
     if found is None or _privileged(subject.data) or "IPC_LOCK" in _added(subject.data):
         return
     resource, at = found
@@ -174,7 +174,7 @@ def ipc_lock_without_root(subject: Subject, _params: Mapping[str, Any]) -> Itera
 
 def nccl_ib_disabled(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """NCCL told not to use the RDMA device that the container has. Values: ``resource``."""
-    found = _rdma(subject.data)
+    found = rdma_device(subject.data)
     for number, variable in entries(subject.data, "env"):
         if found is not None and text(variable, "name") == "NCCL_IB_DISABLE" and variable.get("value") == "1":
             related = [(subject.doc, (*subject.base, *found[1]), "the device")]
@@ -211,8 +211,8 @@ def rdma_on_single_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator
             yield Hit(at, {"resource": resource}, on_key=True, by_choice=True)
 
 
-def _rdma(container: Mapping[str, Any]) -> tuple[str, Path] | None:
-    """An RDMA device of a container and its place below it."""
+def rdma_device(container: Mapping[str, Any]) -> tuple[str, Path] | None:
+    """An RDMA device that a container asks for, and its place below it."""
     listed = mapping(container, "resources")
     for part in ("limits", "requests"):
         for resource, amount in mapping(listed, part).items():

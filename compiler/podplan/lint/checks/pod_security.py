@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path, value_at
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, CAPABILITIES_OF_SOME, starts_sshd
+from podplan.lint.checks.networks import rdma_device
 from podplan.lint.pod_security import beyond_baseline, may_break
-from podplan.lint.pod_security.pod import CONTAINER_LISTS, containers, mapping, spec, written
+from podplan.lint.pod_security.pod import CONTAINER_LISTS, containers, mapping, spec, texts, written
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.typing import Any, NamedTuple
 
@@ -51,17 +52,35 @@ def pod_security(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Where a Pod breaks the control ``params["control"]``.
 
     Values: ``what``, ``otherwise``: by what else, and ``sshd``: what to do where the container starts sshd.
-    The rules are those of the Kubernetes version ``params["version"]``, else of the run.
+    The rules are those of Kubernetes ``params["version"]``, else of the run. ``params["enforced"]`` is there
+    where the namespace is known to refuse such Pods; elsewhere a container with an RDMA device may
+    add IPC_LOCK, which it needs on nodes that limit locked memory (NET003).
     """
     control = params["control"]
+    allowed = () if "enforced" in params else _for_rdma(subject.data, control)
     fields = _written(subject.job).get(id(subject.data))
     if fields is not None and not may_break(control, fields):
         return
     version = params.get("version", subject.job.version)
     for path, what in beyond_baseline(subject.data, control, version):
+        if path in allowed:
+            continue
         advice = _for_sshd(subject.data, control, path)
         otherwise = WITHOUT_IPC_LOCK if "IPC_LOCK" in what else ""
         yield Hit(path, {"what": what + advice.note, "otherwise": otherwise, "sshd": advice.help})
+
+
+def _for_rdma(pod: Any, control: str) -> tuple[Path, ...]:
+    """Where containers with an RDMA device add IPC_LOCK."""
+    if control != "capabilities":
+        return ()
+    return tuple(
+        (*one.base, "securityContext", "capabilities", "add", number)
+        for one in containers(pod)
+        if rdma_device(one.data) is not None
+        for number, name in texts(mapping(one.context.get("capabilities")).get("add"))
+        if name == "IPC_LOCK"
+    )
 
 
 def _for_sshd(pod: Any, control: str, path: Path) -> Advice:
