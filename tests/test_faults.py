@@ -28,7 +28,7 @@ FILES = {
     "known.json": '{"format": 1, "findings": []}\n',
 }
 WRITING = {
-    "fix": "check --fix jobs",
+    "fix": "check --fix --unsafe-fixes jobs",
     "fmt": "fmt jobs",
     "render": "render jobs/profile.yaml -o out",
     "report": "check jobs --output json=report.json --output sarif=out/report.sarif",

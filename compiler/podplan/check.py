@@ -132,7 +132,7 @@ def _add_policy_faults(run: Run) -> None:
     """What is wrong with the policies of an organisation: said once, for however many jobs it is so."""
     terms = run.settings.terms
     faults = (Seen("file", doc, problem) for doc, problem in terms.policy_faults)
-    run.findings += findings((Sighting(None, fault, None) for fault in faults), 1)
+    run.findings += findings(Sighting(None, fault, None) for fault in faults)
     run.texts |= terms.policy_texts
     once = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
     run.findings = [

@@ -54,7 +54,15 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
         if len(run.secrets) > known or has_secrets(plan.item.doc) or behind:
             secret |= values_of([plan.item.doc, plan.profile, plan.cr, job and job.before, *behind])
     sightings += _of_all_variants(ids, tuple(jobs), file, run)
-    return run.silences.annotated(file, crs, findings(sightings, len(ids), _hidden(secret)))
+    found = findings(sightings, ids, _hidden(secret))
+    if jobs and jobs[0].profile is not None and (run.settings.environments != "all" or run.settings.sets):
+        found = list(map(_with_unsafe_fix, found))
+    return run.silences.annotated(file, crs, found)
+
+
+def _with_unsafe_fix(found: Finding) -> Finding:
+    """The finding of some variants of a profile: nobody looked at what a fix does to the others."""
+    return found._replace(fix=found.fix._replace(safe=False)) if found.fix is not None else found
 
 
 def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
@@ -68,7 +76,9 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
     holds = len(run.secrets) > known or has_secrets(item.doc)  # of a Secret no check quotes a value
     secret = values_of([item.doc]) if holds else set[str]()
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
-    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1, _hidden(secret))
+    said_of_it = findings(
+        (Sighting("", one, identity(item.doc.data)) for one in seen), secrets=_hidden(secret)
+    )
     return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
 
 
@@ -101,7 +111,7 @@ def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     )
     if rule is None:
         return []
-    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1)
+    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))])
     about = tuple(filter(None, (run.together.file(number), *sorted(set(seen.about)))))
     return [one._replace(about=about) for one in run.silences.annotated(file, [cr], said)]
 

@@ -65,7 +65,8 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     secret = {file for file in run.texts if _is_secret(file, run)}
     shown = {file: text for file, text in run.texts.items() if file not in secret}
     shown = masked(shown, run.secrets)
-    everything = run.silences.settled(run.findings, shown, run.reader.source_of)
+    found = [_with_unsafe_fix(one, run.reader.extended) for one in run.findings]
+    everything = run.silences.settled(found, shown, run.reader.source_of)
     if folders is not None:
         everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
     if len(run.together) or len(everything) > len(run.findings):
@@ -113,6 +114,16 @@ def narrowed(whole: Result, keep: Callable[[Finding], bool]) -> Result:
     left_out = whole.summary.left_out + len(whole.findings) - len(said)
     summary = whole.summary._replace(**_counted(everything), left_out=left_out)
     return whole._replace(findings=said, summary=summary, with_suppressed=everything, written={}, repairs=())
+
+
+def _with_unsafe_fix(found: Finding, extended: set[str]) -> Finding:
+    """The finding; its fix is not safe where it changes a file that other profiles are made from."""
+    fix = found.fix
+    if fix is None or not fix.safe:
+        return found
+    changed = {edit.file for edit in fix.edits}
+    shared = changed & extended or (found.about and not changed.issubset(found.about))
+    return found._replace(fix=fix._replace(safe=False)) if shared else found
 
 
 def _counted(everything: Iterable[Finding]) -> dict[str, Any]:

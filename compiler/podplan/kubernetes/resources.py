@@ -75,7 +75,8 @@ def _within_limit(name: str, amount: object, limits: dict[str, Any], path: Path)
     elif request is not None and limit is not None and (request != limit if exact else request > limit):
         wanted = "be equal to" if exact else "be at most"
         message = f"request of {name} must {wanted} its limit {limits[name]}, not {amount}"
-        equal = Change("make it equal to the limit", "set", at, limits[name])
+        # The API server refuses such a Pod.
+        equal = Change("make it equal to the limit", "set", at, limits[name], safe=True)
         there = ((*path, "limits", name), "the limit")
         yield Problem("SCHEMA009", message, at, related=(there,), change=equal)
 

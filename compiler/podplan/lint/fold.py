@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
+from podplan.findings import Change, Edit, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.anchors import anchor
 from podplan.lint.checks._stars import Hidden
@@ -16,12 +16,18 @@ from podplan.rules import RULES, Rule
 from podplan.selecting import Names
 from podplan.typing import Any
 
-OF_FORM = ("SCHEMA", "PROF")
+# What one document says by itself, whatever others say.
+OF_FORM = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "PROF")
+REFUSED_WHOLE = ("PROF0", "POLICY0")
+SHARED = ("JobProfileBase", "ClusterInventory")
+FOR_ALL = "the line is for all variants, and only some need it"
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
-def findings(sightings: Iterable[Sighting], variants: int, secrets: Hidden | None = None) -> list[Finding]:
-    """The findings of one item, in the order of their places; ``variants`` is how many the item has.
+def findings(
+    sightings: Iterable[Sighting], variants: Sequence[str] = ("",), secrets: Hidden | None = None
+) -> list[Finding]:
+    """The findings of one item, in the order of their places; ``variants`` are the ids of all that it has.
 
     They say nothing of ``secrets``, whatever was seen.
     """
@@ -95,20 +101,24 @@ def _finding(sighting: Sighting) -> tuple[Finding, Any]:
 
 
 def _fix(doc: Doc, rule: Rule, change: Change) -> Fix:
-    """The change as edits of the file that the part came from, or why there are none.
+    """The change as edits of the files that the parts came from, or why there are none.
 
-    A base is shared: what is right for one profile may change another, so that only a mistake of form, which
-    is one for all of them, is safe to mend there.
+    What podplan refuses renders nothing, so that its job did not run. A base and an inventory are shared, and
+    what is wrong with their form keeps no profile from being rendered: what is right for one job may change
+    another.
     """
     from podplan.fixing import Refused, at_source, edits_for
 
+    safe = change.safe or rule.code.startswith(REFUSED_WHOLE)
+    edits: list[Edit] = []
     try:
-        document, there = at_source(doc, change)
-        shared = isinstance(document.data, dict) and document.data.get("kind") == "JobProfileBase"
-        safe = change.safe and (not shared or rule.code.startswith(OF_FORM))
-        return Fix(change.title, safe, edits_for(document, there))
+        for step in change.steps:
+            document, there = at_source(doc, step)
+            safe = safe and mapping({"": document.data}, "").get("kind") not in SHARED
+            edits += edits_for(document, there)
     except Refused as reason:
-        return Fix(change.title, change.safe, refused=str(reason))
+        return Fix(change.title, safe, refused=str(reason))
+    return Fix(change.title, safe, tuple(edits))
 
 
 def _written(doc: Doc, problem: Problem) -> tuple[Path, tuple[tuple[Path, str], ...]]:
@@ -144,7 +154,7 @@ def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: L
             yield Related(where, "the value comes from here too")
 
 
-def _one(group: list[tuple[Finding, str | None]], variants: int) -> Finding:
+def _one(group: list[tuple[Finding, str | None]], variants: Sequence[str]) -> Finding:
     """One finding for all that are equal: the first, with the replicas and the variants of the others."""
     first = group[0][0]
     hit = tuple(dict.fromkeys(variant for _, variant in group))
@@ -157,21 +167,23 @@ def _one(group: list[tuple[Finding, str | None]], variants: int) -> Finding:
             and _stem(found.lowered) == _stem(first.lowered)
         ]
         first = first._replace(lowered=first.lowered._replace(indexes=_joined([low.indexes for low in same])))
-    if variants > 1 and None not in hit:
+    if len(variants) > 1 and None not in hit:
+        others = [id_ for id_ in variants if id_ not in hit]
         first = first._replace(
-            instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit)),
-            fix=_for_some(first) if len(hit) < variants else first.fix,
+            instances=Instances(len(hit), len(variants), tuple(id_ or "as written" for id_ in hit)),
+            fix=_for_some(first, others) if others else first.fix,
         )
     return first
 
 
-def _for_some(found: Finding) -> Fix | None:
-    """The fix of a finding that other variants do not have: refused where they may need the line as it is."""
+def _for_some(found: Finding, others: list[str]) -> Fix | None:
+    """The fix of a finding that the ``others`` do not have: refused where the line is theirs too."""
     fix, path = found.fix, found.location.path
-    wrong_anyway = found.rule.startswith(OF_FORM) or path[:2] == ("spec", "environments")
-    if fix is None or fix.refused or wrong_anyway:
+    if fix is None or fix.refused or found.rule.startswith(OF_FORM):
         return fix
-    return fix._replace(edits=(), refused="the line is for all variants, and only some need it")
+    if path[:2] == ("spec", "environments") and len(path) > 2:
+        others = [id_ for id_ in others if id_.partition("/")[0] == path[2]]
+    return fix._replace(edits=(), refused=FOR_ALL) if others else fix
 
 
 def _stem(lowered: Lowered) -> tuple[str, str]:

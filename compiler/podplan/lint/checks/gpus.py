@@ -68,14 +68,14 @@ def visible_devices_count(subject: Subject, _params: Mapping[str, Any]) -> Itera
         name, value = text(variable, "name"), variable.get("value")
         if not isinstance(value, str) or "$(" in value or not has.resource.startswith(VISIBLE.get(name, ())):
             continue
-        listed = _listed(value)
+        listed = listed_devices(value)
         if listed != has.number and value.strip().lower() != "all":
             values = {"name": name, "listed": listed, "has": has.number, "resource": has.resource}
             related = [(subject.doc, (*subject.base, *has.path), "the GPUs of the container")]
             yield Hit(("env", number, "value"), values, related=related)
 
 
-def _listed(value: str) -> int:
+def listed_devices(value: str) -> int:
     """How many devices a list makes visible; what follows an invalid entry does not count."""
     count = 0
     for entry in (word.strip() for word in value.split(",")):

@@ -104,7 +104,7 @@ def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
         values = {"written": number, "expected": expected, "field": field}
         where = (*counted[0].path, "replicas")
         change = ("set", where, expected) if len(counted) == 1 else None
-        yield Hit(where, values, related=related, change=change)
+        yield Hit(where, values, related=related, change=change, safe=True)
 
 
 def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

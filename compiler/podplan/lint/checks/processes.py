@@ -20,12 +20,16 @@ from podplan.lint.checks._hosts import hostfile
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches, one_process
 from podplan.lint.checks._resources import accelerators, entries, training
+from podplan.lint.checks.gpus import listed_devices
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.typing import Any, NamedTuple
 
 
 class Count(NamedTuple):
-    """The processes of a Pod: how many, who starts them, the Pod, and the place that says so."""
+    """The processes of a Pod: how many, who starts them, the Pod, and the place that says so.
+
+    ``gpus`` are those that they see, at ``gpus_path``, of ``asked`` that the Pod has.
+    """
 
     number: int
     by: str
@@ -35,6 +39,7 @@ class Count(NamedTuple):
     gpus_path: Path
     cr_path: Path | None = None
     visible: bool = False
+    asked: int = 0
 
 
 # The field in each section of a CR that says how many processes there are.
@@ -106,11 +111,15 @@ def _of_controller(subject: Subject, count: Count) -> Path:
 
 
 def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``."""
+    """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``, ``instead``."""
     for count in _counts(subject.job):
         if count.number > count.gpus > 0 and count.by != "mpirun":
             starts = f"{count.by} starts {counted(count.number, 'process', 'processes')}"
-            yield _hit(subject, count, {"starts": starts, "gpus": counted(count.gpus, "GPU")})
+            gpus, instead = counted(count.gpus, "GPU"), "ask for as many GPUs as there are processes"
+            if count.gpus < count.asked:
+                gpus = f"{counted(count.asked, 'GPU')}, of which CUDA_VISIBLE_DEVICES shows {count.gpus}"
+                instead = "make as many GPUs visible as there are processes"
+            yield _hit(subject, count, {"starts": starts, "gpus": gpus, "instead": instead})
 
 
 def processes_by_gpus_of_none(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -158,9 +167,10 @@ def _counts(job: Job) -> Iterator[Count]:
             continue
         visible = found.variables.get("CUDA_VISIBLE_DEVICES")
         elsewhere = "CUDA_VISIBLE_DEVICES" in found.variables or found.after == "&"
-        if visible:
-            gpus = len(visible.split(",")), _variable(launch, "CUDA_VISIBLE_DEVICES") or gpus[1]
-        count = Count(number, found.launcher, launch.group, path, *gpus, visible=elsewhere)
+        asked = gpus[0]
+        if visible is not None and listed_devices(visible) < asked:
+            gpus = listed_devices(visible), _variable(launch, "CUDA_VISIBLE_DEVICES") or gpus[1]
+        count = Count(number, found.launcher, launch.group, path, *gpus, visible=elsewhere, asked=asked)
         yield (
             count._replace(group=group, path=path)
             if group is launch.group

@@ -46,6 +46,7 @@ def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
                 index, given = ours[name]
                 if _differs(group, (*path, "env", index, "value"), given, entry["value"]):
                     values = {"name": name, "value": given.get("value"), "written": entry["value"]}
+                    # Not safe: where the written value wins, replicas may train apart, each on its own.
                     yield Hit((*where, "value"), values, change=("remove", where, None))
 
 
@@ -73,7 +74,27 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             else:
                 continue
             if not _set_by_controller(group, path):
-                yield Hit(path, {"name": name, "why": why}, change=("remove", path, None))
+                change = ("remove", path, None)
+                safe = name not in options and not _is_read(container, number, name)
+                yield Hit(path, {"name": name, "why": why}, change=change, safe=safe)
+
+
+def _is_read(container: Mapping[str, Any], number: int, name: str) -> bool:
+    """Whether anything else in a container names its variable ``number``: $(RANK), a shell string, a probe.
+
+    What the launcher starts gets its own value of such a variable; all else in the container has this one.
+    """
+    others = {**container, "env": [entry for at, entry in enumerate(container["env"]) if at != number]}
+    word = pattern(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])")
+    return any(word.search(text) for text in _strings(others))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for below in value.values() if isinstance(value, dict) else value:
+            yield from _strings(below)
 
 
 def set_by_launcher(job: Job, name: str) -> bool:
