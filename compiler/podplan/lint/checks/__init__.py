@@ -35,6 +35,7 @@ CHECKS: dict[str, str] = {
     "gpu-on-launcher": "gpus",
     "gpu-without-memory": "gpus",
     "unknown-device": "gpus",
+    "pod-resources-dropped": "gpus",
     "pod-beyond-node": "node_shapes",
     "no-node-admits": "node_shapes",
     "gpu-fragments-node": "node_shapes",
