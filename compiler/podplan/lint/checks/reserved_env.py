@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.kubernetes.shape import entries, mapping
+from podplan.lint.checks import _env_sources as env_sources
+from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.provenance import Path, trace
 from podplan.typing import Any
-from podplan.varying import Indexed
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
 _BY_LAUNCHER = {
@@ -31,10 +31,11 @@ _OF_TORCHRUN = pattern(r"--([a-z_]+)(?:=.*)?")
 def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Variables of a Pod that the controller sets too, to another value, of the names ``params["names"]``.
 
-    Values ``name``, ``value`` (of the controller) and ``written``.
+    With ``params["unknown"]`` those of which nobody knows here whether the value is another one. Values
+    ``name``, ``value`` (of the controller) and ``written``.
     """
-    group = subject.group
-    if group is None or kind_of(subject.job) != "PyTorchTrainingJob" or _launched_by(subject.job):
+    group, job = subject.group, subject.job
+    if group is None or kind_of(job) != "PyTorchTrainingJob" or _launched_by(job):
         return
     for path, container in _containers(subject.data):
         ours = dict[str, tuple[int, Mapping[str, Any]]]()
@@ -42,11 +43,14 @@ def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
             where = (*path, "env", number)
             if _set_by_controller(group, where):
                 ours[name] = (number, entry)
-            elif name in ours and name in params["names"] and isinstance(entry.get("value"), str):
+            elif name in ours and name in params["names"]:
                 index, given = ours[name]
-                if _differs(group, (*path, "env", index, "value"), given, entry["value"]):
-                    values = {"name": name, "value": given.get("value"), "written": entry["value"]}
-                    yield Hit((*where, "value"), values, change=("remove", where, None))
+                found = _first_difference(job, group.role, path, index, number)
+                if found is not None and found[0] is group and found[1] is bool(params.get("unknown")):
+                    shown = env_sources.read(group, path, number).shown
+                    values = {"name": name, "value": given.get("value"), "written": shown}
+                    step = "valueFrom" if "valueFrom" in entry else "value"
+                    yield Hit((*where, step), values, change=("remove", where, None))
 
 
 def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -64,7 +68,7 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         options = _torchrun_options(container) if launcher == "torchrun" else {}
         for number, name, entry in env(container):
             path = ("spec", "containers", index, "env", number)
-            if not isinstance(entry.get("value"), str):
+            if not isinstance(entry.get("value"), str) and not mapping(entry, "valueFrom"):
                 continue
             if _BY_LAUNCHER[launcher].fullmatch(name):
                 why = f"{launcher} sets it for each process"
@@ -111,8 +115,21 @@ def _set_by_controller(group: Group, path: Path) -> bool:
     )
 
 
-def _differs(group: Group, path: Path, given: Mapping[str, Any], written: str) -> bool:
-    """Whether a replica of the group gets another value from the controller than the one written."""
-    if group.replicas > 1 and isinstance(group.doc.varies.get(path), Indexed):
-        return True
-    return text(given, "value") != written
+def _first_difference(job: Job, role: str, path: Path, given: int, written: int) -> tuple[Group, bool] | None:
+    """The first Pods of a replica type that get, or may get, another value than the controller's.
+
+    The second part tells whether that is unknown. ``given`` and ``written`` number the two variables.
+    """
+    groups = [group for group in job.pods if group.role == role]
+    values = {text for group in groups for text in env_sources.read(group, path, given).texts or ()}
+    for group in groups:
+        expected, found = (env_sources.read(group, path, number) for number in (given, written))
+        if found.texts is not None:
+            if found.texts != expected.texts:
+                return group, False
+        elif found.of_pod:  # an address or a name that each Pod has for itself
+            if pods(job) > 1 or not found.is_address:
+                return group, False
+        else:  # one value for all of them
+            return group, len(values) == 1
+    return None
