@@ -20,7 +20,7 @@ from tests.policies import findings
 from tests.work import slowdown
 
 PRINT = [sys.executable, "-c", "import sys; print(sys.argv[1:])"]
-RULES = [f"EXEC{number:03d}" for number in range(1, 12)]
+RULES = [f"EXEC{number:03d}" for number in range(1, 13)]
 
 
 def line(*words: str, **container: Any) -> exec_form.Line:

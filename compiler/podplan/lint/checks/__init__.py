@@ -117,6 +117,7 @@ CHECKS: dict[str, str] = {
     "unresolved-reference": "exec_references",
     "env-value-not-expanded": "exec_references",
     "reference-outside-command": "exec_references",
+    "value-read-by-shell": "exec_references",
     "reserved-env": "reserved_env",
     "launcher-env": "reserved_env",
     "no-restart-left": "without_effect",

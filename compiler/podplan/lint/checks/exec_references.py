@@ -12,7 +12,7 @@ from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
-from podplan.launchers.kubelet import is_of_service
+from podplan.launchers.kubelet import environment, expand, is_of_service
 from podplan.lint.checks._jobs import kind_of
 from podplan.lint.checks._over_ssh import over_ssh
 from podplan.lint.checks.exec_words import sources
@@ -33,6 +33,7 @@ _FOR_LATER = pattern(
 )
 _READS_AGAIN = pattern(r"\b(?:eval|envsubst)\b")
 _HOME = pattern(r"~(?:/|\Z)")
+_SPECIAL = pattern(r"['\"`\\\\;&|<>()#\n]")
 _HOME_IN_LIST = pattern(r"(?:\A|:)~/")
 # Of GenericJob, which GEN002 looks at.
 _OF_CONTROLLER = ("rank", "type")
@@ -147,6 +148,28 @@ def _reads_again(subject: Subject) -> bool:
         return True
     lines = (source.line for source in sources(subject))
     return any(_READS_AGAIN.search(word) for line in lines for word in line.texts)
+
+
+def value_read_by_shell(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """References in a script to values with quotes or operators; values ``name`` and ``shell``."""
+    container = subject.data
+    for line in exec_form.lines(container):
+        shell = exec_form.shell(line)
+        if line.expansion == "none" or shell is None or "$(" not in line.texts[shell.script]:
+            continue
+        script, values = line.texts[shell.script], environment(container)
+        used = dict.fromkeys(name for name, escaped in _references(script) if not escaped)
+        special = {name: value for name in used if (value := values.get(name)) and _SPECIAL.search(value)}
+        if special and _structure(script, special) != _structure(script, dict.fromkeys(special, "x")):
+            yield Hit(line.paths[shell.script], {"name": next(iter(special)), "shell": shell.name(line)})
+
+
+def _structure(script: str, values: Mapping[str, str]) -> tuple[list[str], bool]:
+    """The operators that a shell reads in a script with these values, and whether it cannot read it."""
+    from podplan.launchers.tokens import tokens
+
+    found, fault = tokens(expand(script, values, complete=False).text)
+    return [token.text for token in found if token.operator], fault is not None
 
 
 def reference_outside_command(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

@@ -169,13 +169,19 @@ def _expansion(word: str, at: int, line: Line, declared: set[str]) -> tuple[str,
     if word in _ALL_ARGUMENTS:
         return word, ""
     if ticks := _BACKTICKS.fullmatch(word):
-        return ticks[1], ""
+        return f"`{_first_of(ticks[1].strip('`'))}`", ""
     if _HOME.fullmatch(word):
         return "~", ""
     if substitution := _SUBSTITUTION.search(word):
-        return substitution[0], ""
+        return f"$({_first_of(substitution[0][2:-1])})", ""
     of_files = at and exec_form.program(line) in _FILE_COMMANDS and not word.startswith("-")
     return (word, "") if of_files and _GLOB.search(word) else None
+
+
+def _first_of(command: str) -> str:
+    """A command without its arguments, which may be secrets."""
+    first, *rest = command.split(None, 1) or [""]
+    return f"{first} …" if rest else first
 
 
 def _with_references(word: str, declared: set[str]) -> str:
