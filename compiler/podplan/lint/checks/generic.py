@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, number, text, texts
+from podplan.launchers import exec_form
 from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
@@ -38,6 +39,9 @@ _ANY_CASE = tuple(
 _ADDRESS = pattern(
     r"\$\(service\.(?P<type>[^\[\].()]+)\[\d{1,9}\]\.host\)"
     r"(?::(?:\$\(service\.port\[(?P<name>[^\[\]()]+)\]\)|(?P<number>\d{2,5})(?!\d)))?"
+)
+_SPELLED_FOR_SHELL = pattern(
+    r"\$\$?(?:\{(?P<braced>rank|type|replicas\[[^\[\]{}]+\]|service\.[^{}$]+)\}|(?P<plain>rank|type)(?!\w))"
 )
 _ALIKE = pattern(r"(?:replicas?|services?|rank|type)[.\[].*")
 _FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
@@ -111,9 +115,26 @@ def _in_container(job: Job, base: Path, container: Mapping[str, Any]) -> Iterato
                 left.setdefault(why, []).append(found[0])
         for why, variables in left.items():
             yield Hit((*base, *path), _left(variables, why))
+    for path, value in _unread(job, container):
+        for found in _SPELLED_FOR_SHELL.finditer(value):
+            inner = found["braced"] or found["plain"]
+            if inner not in names and not found[0].startswith("$$"):
+                why = f"the controller replaces $(NAME) only; write $({inner})"
+                yield Hit((*base, *path), _left([found[0]], why))
+                break
     yield from _elsewhere(
         {key: value for key, value in container.items() if key not in _REPLACED}, base, names
     )
+
+
+def _unread(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The words that no shell reads, and the values of env, in which variables are replaced."""
+    lines = [] if mode(job, "debug") else exec_form.lines(container)
+    for line in lines:
+        if line.expansion == "all":
+            for at in exec_form.literal_words(line):
+                yield line.paths[at], line.texts[at]
+    yield from ((path, value) for path, value in _texts(container) if path[0] == "env")
 
 
 def _left(variables: list[str], why: str) -> dict[str, str]:
