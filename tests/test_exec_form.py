@@ -198,6 +198,7 @@ def test_mistakes_are_found(words: list[str], broken: list[str]) -> None:
         ["bash", "-c", "python train.py", "bash"],
         ["python", "-c", "import os; print(os.environ['HOME'] and '$HOME')"],
         ["env", "A=b", "python", "train.py"],
+        ["env", "-S", "A=b python train.py --lr 1"],
         ["/opt/my tools/run", "train.py"],
         ["python", "/data/my file.py"],
         ["sleep", "infinity"],

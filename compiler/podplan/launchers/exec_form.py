@@ -28,8 +28,8 @@ _OWN_LANGUAGE = """
 """
 _READ_AGAIN = frozenset(f"{_TO_OTHER_SHELLS} {_OVER_SSH}".split())
 _OF_OWN_LANGUAGE = frozenset(_OWN_LANGUAGE.split())
-# Options after which some interpreters expect code.
-_CODE_OPTIONS = frozenset(("-c", "-e", "-r", "-E", "--command", "--eval", "--exec"))
+# Options after which some interpreters expect code, and env a line that it splits.
+_CODE_OPTIONS = frozenset(("-c", "-e", "-r", "-E", "-S", "--command", "--eval", "--exec", "--split-string"))
 
 Expansion = str  # "all", "literal" or "none": the variables by which Kubernetes replaces $(NAME)
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes import pod_resources, quantities
-from podplan.lint.subject import for_few
+from podplan.lint.subject import for_one
 from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
@@ -104,7 +104,7 @@ def effective(group: Group, resource: str) -> int:
     return _requested(group).get(resource, 0)
 
 
-@for_few
+@for_one
 def _requested(group: Group) -> pod_resources.Amounts:
     return pod_resources.requested(_spec(group))
 

@@ -11,7 +11,7 @@ from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
 from podplan.lint.checks._jobs import counted, kind_of, spec_of
 from podplan.lint.checks._over_ssh import over_ssh
-from podplan.lint.subject import Hit, Job, Subject, for_few
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.provenance import Doc, trace
 from podplan.typing import Any, NamedTuple
@@ -92,7 +92,7 @@ def sources(subject: Subject) -> list[Source]:
     return found
 
 
-@for_few
+@for_one
 def _lines_of(container: Mapping[str, Any]) -> list[Line]:
     return exec_form.lines(container)
 

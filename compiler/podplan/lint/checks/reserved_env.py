@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.findings import value_at
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping
 from podplan.lint.checks import _env_sources as env_sources
@@ -45,8 +46,11 @@ def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
                 ours[name] = (number, entry)
             elif name in ours and name in params["names"]:
                 index, given = ours[name]
-                found = _first_difference(job, group.role, path, index, number)
-                if found is not None and found[0] is group and found[1] is bool(params.get("unknown")):
+                differs = _difference(job, group, path, index, number)
+                first = _first_that_differs(job, group.role, path, index, number)
+                # Once for all replicas of a type: others get another rank, which is no other mistake.
+                same = first is group or _given(first, path, index) == given.get("value")
+                if same and differs == ("unknown" if params.get("unknown") else "differs"):
                     shown = env_sources.read(group, path, number).shown
                     values = {"name": name, "value": given.get("value"), "written": shown}
                     step = "valueFrom" if "valueFrom" in entry else "value"
@@ -115,21 +119,32 @@ def _set_by_controller(group: Group, path: Path) -> bool:
     )
 
 
-def _first_difference(job: Job, role: str, path: Path, given: int, written: int) -> tuple[Group, bool] | None:
-    """The first Pods of a replica type that get, or may get, another value than the controller's.
+def _difference(job: Job, group: Group, path: Path, given: int, written: int) -> str:
+    """Whether Pods get another value than the controller's: "differs", "unknown", or "" for the same.
 
-    The second part tells whether that is unknown. ``given`` and ``written`` number the two variables.
+    ``given`` and ``written`` are the numbers of the two variables.
     """
-    groups = [group for group in job.pods if group.role == role]
-    values = {text for group in groups for text in env_sources.read(group, path, given).texts or ()}
-    for group in groups:
-        expected, found = (env_sources.read(group, path, number) for number in (given, written))
-        if found.texts is not None:
-            if found.texts != expected.texts:
-                return group, False
-        elif found.of_pod:  # an address or a name that each Pod has for itself
-            if pods(job) > 1 or not found.is_address:
-                return group, False
-        else:  # one value for all of them
-            return group, len(values) == 1
-    return None
+    expected, found = (env_sources.read(group, path, number) for number in (given, written))
+    if found.texts is not None:
+        return "differs" if found.texts != expected.texts else ""
+    if found.of_pod:  # an address or a name that each Pod has for itself
+        return "differs" if pods(job) > 1 or not found.is_address else ""
+    values = {
+        text
+        for other in job.pods
+        if other.role == group.role
+        for text in env_sources.read(other, path, given).texts or ()
+    }
+    return "differs" if len(values) > 1 else "unknown"  # one value for all of them
+
+
+def _first_that_differs(job: Job, role: str, path: Path, given: int, written: int) -> Group | None:
+    """The first Pods of a replica type that get, or may get, another value."""
+    groups = (group for group in job.pods if group.role == role)
+    return next((group for group in groups if _difference(job, group, path, given, written)), None)
+
+
+def _given(group: Group | None, path: Path, number: int) -> Any:
+    """The value of the controller in the first Pod of a group."""
+    found = value_at(group.doc.data, (*path, "env", number)) if group is not None else None
+    return mapping({"entry": found}, "entry").get("value")
