@@ -171,6 +171,7 @@ CHANGES = [
         ["/usr/sbin/sshd", "-D"],
     ),
     Change("elastic.scaling-weight", "first", ELASTIC, "Pod/bert-a-2:metadata.name", "bert-a-2"),
+    Change("generic.init-substitution", True, GENERIC, POD + "spec.initContainers[wait].args[0]", "0"),
     Change(
         "generic.selector", {"pod": "{name}"}, GENERIC, SERVICE + "spec.selector", {"pod": "bert-worker-0"}
     ),
@@ -355,6 +356,7 @@ TOLD_AT = {
     "colossalai.training-container": "spec.containers[b]",
     "deepspeed.training-container": "spec.containers[side]",
     "elastic.scaling-weight": "",
+    "generic.init-substitution": "spec.initContainers",
     "pytorch.env-order": "spec.containers[main].env",
     "pytorch.training-container": "spec.containers[side]",
     "ssh.declares-port": "spec.containers[main].ports[0]",

@@ -62,7 +62,10 @@ GENERIC = job(
     replicaSpecs:
     - type: worker
       replicas: 2
-      template: {spec: {containers: [{name: main, args: ["$(service.worker[1].host)"]}]}}
+      template:
+        spec:
+          initContainers: [{name: wait, args: [$(rank)]}]
+          containers: [{name: main, args: ["$(service.worker[1].host)"]}]
     """,
 )
 DEEPSPEED = job(

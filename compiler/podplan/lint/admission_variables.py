@@ -100,7 +100,9 @@ _CR = {
         v.?emptyDir.?medium.orValue('') == 'Memory' && t.container.?volumeMounts.orValue([]).exists(m,
         m.name == v.name && m.mountPath.matches('^/dev/shm/*$')))
         .map(v, {'size': quantity(string(v.emptyDir.?sizeLimit.orValue('-1'))).asApproximateFloat(),
-        'memory': t.pod.containers.all(c, c.?resources.?limits.?memory.hasValue()) ? t.pod.containers
+        'memory': t.pod.?resources.?limits.?memory.hasValue()
+        ? quantity(string(t.pod.resources.limits.memory)).asApproximateFloat()
+        : t.pod.containers.all(c, c.?resources.?limits.?memory.hasValue()) ? t.pod.containers
         .map(c, quantity(string(c.resources.limits.memory)).asApproximateFloat()).sum() : -1.0}))
     """,
 }

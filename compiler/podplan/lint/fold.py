@@ -8,7 +8,7 @@ from podplan.findings import Change, Edit, Finding, Fix, Instances, Location, Lo
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.anchors import anchor
 from podplan.lint.checks._stars import Hidden
-from podplan.lint.locate import locate, other_places
+from podplan.lint.locate import find_source, locate, other_places
 from podplan.lint.masking import silent
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
@@ -149,9 +149,9 @@ def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: L
     for place, message in also:
         yield Related(locate(place.doc, place.path).location, message)
     for place in other_places(doc, problem.path):
-        where = locate(place.doc, place.path).location
-        if where != primary:
-            yield Related(where, "the value comes from here too")
+        source = find_source(place.doc, place.path)
+        if source is not None and source.location != primary:
+            yield Related(source.location, "the value comes from here too")
 
 
 def _one(group: list[tuple[Finding, str | None]], variants: Sequence[str]) -> Finding:

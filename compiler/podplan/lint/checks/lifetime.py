@@ -163,6 +163,18 @@ def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
         yield Hit(("spec", "runMode", "debug", "enabled"), held)
 
 
+def deadline_in_pod_template(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
+    job = subject.job
+    if mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None:
+        return
+    for role in roles(job):
+        seconds = mapping(mapping(role.data, "template"), "spec").get("activeDeadlineSeconds")
+        if seconds is not None:
+            path = (*role.path, "template", "spec", "activeDeadlineSeconds")
+            yield Hit(path, {"seconds": seconds, "type": role.type})
+
+
 def no_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """A job with GPUs that may run for ever. Values: ``gpus``."""
     deadline = mapping(spec_of(subject.job), "runPolicy").get("activeDeadlineSeconds")

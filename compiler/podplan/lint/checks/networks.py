@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
+from podplan.kubernetes import shape
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._inventory import entry, section
 from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, shown_list, spec_of, strangers
 from podplan.lint.checks._resources import place as place_of
 from podplan.lint.checks._resources import resources
 from podplan.lint.checks._words import options, options_in
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
 
@@ -88,6 +89,30 @@ def host_network_dns(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
     if services and policy in ("ClusterFirst", "Default"):
         at: Path = ("spec", "dnsPolicy" if "dnsPolicy" in spec else "hostNetwork")
         yield Hit(at, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
+
+
+def target_port_of_headless_service(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A port of a headless Service with another port behind it. Values: ``port``, ``target``."""
+    group, spec = subject.group, mapping(subject.data, "spec")
+    if group is None or subject.job.cr is None or spec.get("clusterIP") != "None":
+        return
+    for number, port in entries(spec, "ports"):
+        target = port.get("targetPort", port.get("port"))
+        if isinstance(target, str):
+            target = _port_called(subject.job, group.role, target)
+        if isinstance(target, int) and target not in (0, port.get("port")):
+            values = {"port": port.get("port"), "target": target}
+            yield Hit(("spec", "ports", number, "targetPort"), values)
+
+
+def _port_called(job: Job, role: str, name: str) -> int | None:
+    """The number of the port that a container of a replica type declares under a name."""
+    for group in job.pods:
+        for _, container in entries(mapping(group.doc.data, "spec"), "containers"):
+            for _, port in entries(container, "ports"):
+                if group.role == role and text(port, "name") == name:
+                    return shape.number(port, "containerPort")
+    return None
 
 
 def ephemeral_port(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
