@@ -12,6 +12,7 @@ from tests.lowering_jobs import (
     DEEPSPEED,
     DEEPSPEED_DEBUG,
     ELASTIC,
+    ELASTIC_FROM,
     GENERIC,
     PAUSED,
     PLAIN,
@@ -169,6 +170,9 @@ CHANGES = [
         DEEPSPEED,
         "Pod/bert-worker-1:spec.containers[side].command",
         ["/usr/sbin/sshd", "-D"],
+    ),
+    Change(
+        "elastic.missing-bound", "other-bound", ELASTIC_FROM, POD + "spec.containers[main].command[2]", "1:1"
     ),
     Change("elastic.scaling-weight", "first", ELASTIC, "Pod/bert-a-2:metadata.name", "bert-a-2"),
     Change(

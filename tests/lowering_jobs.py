@@ -39,6 +39,14 @@ ELASTIC = job(
     - {type: c, template: {spec: {containers: [{name: main}]}}}
     """,
 )
+ELASTIC_FROM = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true}
+    elastic: {enabled: true, minReplicas: 1}
+    replicaSpecs: [{type: worker, replicas: 2, template: {spec: {containers: [{name: main}]}}}]
+    """,
+)
 DEBUG = job(
     "PyTorchTrainingJob",
     """

@@ -128,6 +128,15 @@ ELASTIC_REPLICAS = Fact(
     "documented",
     "t9k-semantics §5.1, API reference: ElasticConfig.expectedReplicas",
 )
+ELASTIC_MISSING_BOUND = Fact(
+    "elastic.missing-bound",
+    "minReplicas or maxReplicas that is not written is the number of replicas that are created",
+    "assumed",
+    "the API reference names no default; Kubeflow's training operator takes the other bound instead: "
+    "https://github.com/kubeflow/training-operator/blob/v1.9.0/pkg/apis/kubeflow.org/v1/pytorch_defaults.go",
+    "replicas",
+    ("replicas", "other-bound"),
+)
 ELASTIC_SHARES = Fact(
     "elastic.scaling-weight",
     "the types share expectedReplicas by scalingWeight (1 where none is given), largest remainder first",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan import facts
 from podplan.groups import CONFIGURED, Group, Options, group
 from podplan.kinds._children import Tree, metadata
+from podplan.kinds._elastic import elastic_bounds
 from podplan.kinds._job import Job, Role, configured, job, launch, paused, replica_roles
 from podplan.kinds._pods import (
     each_container,
@@ -36,10 +37,11 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     roles = shared_out(training, replica_roles(training))
     port = [master_port(training, "port")]
     lasting = [*_tensorboard(training), *discovery(training, roles, port)]
-    scheduling = pod_groups(training, *members(training, roles, elastic=elastic(training)))
+    bounds = elastic_bounds(training, roles) if elastic(training) else None
+    scheduling = pod_groups(training, *members(roles, elastic=bounds))
     if paused(training):
         return [*scheduling, *lasting]
-    meeting = rendezvous(training, roles)
+    meeting = rendezvous(training, roles, bounds)
     running: list[Group] = []
     first_rank = 0
     for role in roles:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from podplan import facts
 from podplan.groups import CONFIGURED
+from podplan.kinds._elastic import Bounds
 from podplan.kinds._job import Job, Role, name_of
 from podplan.kinds._patterns import INDEX, WORD, filled
 from podplan.kinds._services import NAMING, host
-from podplan.kinds.pytorch_training_job.elastic import elastic
 from podplan.provenance import Cursor, Fact, Marked, Why, at
 from podplan.typing import Any
 from podplan.varying import Indexed
@@ -21,10 +21,10 @@ def uses_torchrun(job: Job) -> bool:
 Rendezvous = dict[str, Marked | None]
 
 
-def rendezvous(job: Job, roles: list[Role]) -> Rendezvous:
+def rendezvous(job: Job, roles: list[Role], bounds: Bounds | None) -> Rendezvous:
     """Where the replicas meet and how many they are, which is the same for all of them.
 
-    The host is the replica of rank 0.
+    The host is the replica of rank 0. ``bounds`` are those of an elastic job.
     """
     first = next((role for role in roles if role.replicas > 0), roles[0])
     address = job.options.told(facts.PYTORCH_MASTER_ADDR, *NAMING)
@@ -38,7 +38,7 @@ def rendezvous(job: Job, roles: list[Role]) -> Rendezvous:
         "master-port": at((port, job.spec), str(port.value)),
         "world-size": _world_size(job, total, counted),
         "replicas": replicas,
-        "nnodes": _range(job) or replicas,
+        "nnodes": _range(bounds) or replicas,
         "processes": _written(config.get("procPerNode")),
         "rdzv-backend": _written(config.get("rdzvBackend")) or at((backend, config), backend.value),
         "max-restarts": _written(config.get("maxRestarts")),
@@ -63,12 +63,12 @@ def _world_size(job: Job, total: int, counted: tuple[Why, ...]) -> Marked:
     return at((fact, *counted), str(total))
 
 
-def _range(job: Job) -> Marked | None:
-    """The fewest and the most nodes of an elastic job."""
-    least, most = job.spec.get("elastic", "minReplicas"), job.spec.get("elastic", "maxReplicas")
-    if not (elastic(job) and least.exists and most.exists):
+def _range(bounds: Bounds | None) -> Marked | None:
+    """The fewest and the most nodes of an elastic job; None where nothing bounds them."""
+    if bounds is None or not bounds.written:
         return None
-    return at((facts.TORCHRUN_ARGUMENTS, least, most), f"{least.value}:{most.value}")
+    why = (*bounds.least_why, *bounds.most_why, facts.TORCHRUN_ARGUMENTS)
+    return at(why, f"{bounds.least}:{bounds.most}")
 
 
 def environment(job: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Marked]:

@@ -78,6 +78,7 @@ CHECKS: dict[str, str] = {
     "torchrun-never": "restarts",
     "shared-retries": "restarts",
     "elastic-bounds": "lifetime",
+    "elastic-missing-bounds": "lifetime",
     "elastic-without-effect": "lifetime",
     "elastic-replicas": "lifetime",
     "leaves-gpus": "lifetime",

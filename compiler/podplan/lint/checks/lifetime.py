@@ -24,6 +24,7 @@ from podplan.lint.checks._jobs import (
     training_pods,
     written,
 )
+from podplan.lint.checks.restarts import by_torchrun
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
 from podplan.typing import Any
@@ -43,21 +44,65 @@ def elastic_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
     if elastic.get("enabled") is not True:
         return
     least, expected, most = ELASTIC_FIELDS
-    if isinstance(elastic.get(least), int) and elastic[least] < 1:
-        what = f"{_called(subject, least)} is {elastic[least]}, and a job has at least 1 replica"
-        yield _bound(subject, least, what, [])
+    empty = [field for field in ELASTIC_FIELDS if isinstance(elastic.get(field), int) and elastic[field] < 1]
+    for field in empty:
+        what = f"{_called(subject, field)} is {elastic[field]}, and a job has at least 1 replica"
+        yield _bound(subject, field, what, [])
     for low, high, compared in (
         (least, most, "above"),
         (least, expected, "below"),
         (expected, most, "above"),
     ):
         smaller, larger = elastic.get(low), elastic.get(high)
+        if low in empty or high in empty:
+            continue
         if isinstance(smaller, int) and isinstance(larger, int) and smaller > larger:
             field, other = (low, high) if compared == "above" else (high, low)
             said = f"{_called(subject, field)} {elastic[field]} is {compared} "
             what = f"{said}{_called(subject, other)} {elastic[other]}"
             yield _bound(subject, field, what, [(subject.doc, (*ELASTIC, other), "the other bound")])
             break
+
+
+def elastic_missing_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An elastic section that lacks numbers, so that replicas counts. Value ``what``."""
+    job = subject.job
+    elastic = mapping(spec_of(job), "elastic")
+    if elastic.get("enabled") is not True or not (by_torchrun(job) or kind_of(job) == "DeepSpeedJob"):
+        return
+    least, expected, most = (_called(subject, field) for field in ELASTIC_FIELDS)
+    count = sum(number for role in roles(job) if isinstance(number := role.data.get("replicas", 1), int))
+    if "expectedReplicas" not in elastic and roles(job):
+        side, bound = _outside(elastic, count)
+        if bound:
+            what = (
+                f"the job has {counted(count, 'replica')}, {side} {_called(subject, bound)} "
+                f"{elastic[bound]}; {expected} is not set, so replicas counts"
+            )
+            related = [(subject.doc, (*ELASTIC, bound), "the bound")]
+            path = written(subject.data, *roles(job)[0].path, "replicas")
+            yield Hit(path, {"what": what}, related)
+            return
+    created = counted(elastic.get("expectedReplicas", count), "replica")
+    effects = {
+        "minReplicas": f"{least} is not set, so the job does not start with fewer than its {created}",
+        "maxReplicas": f"{most} is not set, so the job does not grow above its {created}",
+    }
+    missing = [effect for field, effect in effects.items() if field not in elastic]
+    if len(missing) > 1:
+        missing = [f"{least} and {most} are not set, so the job keeps its {created}"]
+    for what in missing:
+        yield Hit((*ELASTIC, "enabled"), {"what": what})
+
+
+def _outside(elastic: Mapping[str, Any], count: int) -> tuple[str, str]:
+    """On which side of which bound a number of replicas is; empty where it is within them."""
+    least, most = elastic.get("minReplicas"), elastic.get("maxReplicas")
+    if isinstance(least, int) and count < least:
+        return "below", "minReplicas"
+    if isinstance(most, int) and count > most:
+        return "above", "maxReplicas"
+    return "", ""
 
 
 def _called(subject: Subject, field: str) -> str:
