@@ -133,6 +133,8 @@ CHECKS: dict[str, str] = {
     "unknown-replica-host": "own_hosts",
     "indivisible-world": "parallelism",
     "refused-by-launcher": "refused",
+    "not-a-script": "launcher_words",
+    "options-in-one-word": "launcher_words",
     "option-given-twice": "torchrun_options",
     "deepspeed-args": "deepspeed",
     "other-launcher": "deepspeed",

@@ -15,6 +15,7 @@ from podplan.lint.checks._deepspeed_line import DeepSpeedLine, line_of
 from podplan.lint.checks._jobs import spec_of
 from podplan.lint.checks._launches import counted
 from podplan.lint.checks._over_ssh import workers
+from podplan.lint.checks.launcher_words import joined_words
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
@@ -40,6 +41,7 @@ def deepspeed_args(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     line = line_of(subject.job)
     if line is None:
         return
+    joined = joined_words("deepspeed", line.words, line.read.line)
     for name, option in line.read.line.options.items():
         if not line.custom and name in _FIELDS and option.flag.path[2:3] == ("otherArgs",):
             what = f"{option.flag.text.partition('=')[0]} is given by the controller; write {_FIELDS[name]}"
@@ -52,9 +54,11 @@ def deepspeed_args(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for fault in line.read.errors:
         if _NO_SCRIPT.match(fault.sentence) or (fault.only and workers(subject.job)[1] < 2):
             continue  # what there is to run is the matter of another rule
+        if fault.word in joined:
+            continue
         yield Hit(line.place(fault.word), {"what": fault.sentence})
     script = line.read.line.script
-    if not line.custom and script is not None and script.path[2:3] == ("otherArgs",):
+    if not line.custom and script is not None and script.path[2:3] == ("otherArgs",) and script not in joined:
         what = f"deepspeed takes {script.text} for the script, since it belongs to no option"
         yield Hit(line.place(script), {"what": what})
     for path, what in _not_in_hostfile(subject.job, line):

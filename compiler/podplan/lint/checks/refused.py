@@ -9,6 +9,7 @@ from podplan.launchers.find import Invocation
 from podplan.launchers.words import Fault
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._launches import launches
+from podplan.lint.checks.launcher_words import joined_words
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
@@ -31,8 +32,10 @@ def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator
             kind_of(job) == "DeepSpeedJob" and found.launcher == "deepspeed"
         ):
             continue
+        # Another rule reports several options in one word.
+        joined = joined_words(found.launcher, found.words, found.facts.line) if found.facts else ()
         for fault in found.errors:
-            if not _is_of(found, fault, params):
+            if not _is_of(found, fault, params) or fault.word in joined:
                 continue
             when = f" ({fault.only})" if fault.only else ""
             instead = _instead(job, found) if _OF_SCRIPT.search(fault.sentence) else ""
