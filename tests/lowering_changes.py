@@ -18,6 +18,7 @@ from tests.lowering_jobs import (
     PLAIN,
     TORCHRUN,
     UID,
+    WITH_PORT,
 )
 
 POD, SERVICE = "Pod/bert-worker-0:", "Service/bert-worker-0:"
@@ -234,6 +235,7 @@ CHANGES = [
     Change("pytorch.env-order", "after", PLAIN, POD + "spec.containers[main].env[0].name", "A"),
     Change("pytorch.master-port", 29500, PLAIN, SERVICE + "spec.ports[0].port", 29500),
     Change("pytorch.master-port-name", "rdzv", PLAIN, SERVICE + "spec.ports[0].name", "rdzv"),
+    Change("pytorch.port-by-name", False, WITH_PORT, SERVICE + "spec.ports[0].port", 23456),
     Change("pytorch.rdzv-backend", "etcd-v2", TORCHRUN, POD + "spec.containers[main].command[6]", "etcd-v2"),
     Change(
         "pytorch.torchrun-arguments",

@@ -19,6 +19,15 @@ PLAIN = job(
         spec: {{containers: [{{name: main, env: [{{name: A, value: b}}]}}, {{name: side}}]}}
     """,
 )
+WITH_PORT = job(
+    "PyTorchTrainingJob",
+    """
+    replicaSpecs:
+    - type: worker
+      template:
+        spec: {containers: [{name: main, ports: [{name: pytorchjob-port, containerPort: 29500}]}]}
+    """,
+)
 TORCHRUN = job(
     "PyTorchTrainingJob",
     """

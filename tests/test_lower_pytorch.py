@@ -99,6 +99,19 @@ def test_every_container_has_the_variables_and_the_training_container_the_port()
     assert python["ports"] == [{"name": "pytorchjob-port", "containerPort": 23456}]
 
 
+def test_the_number_of_the_rendezvous_port_is_taken_by_its_name() -> None:
+    cr = pytorch()
+    for role, number in zip(cr["spec"]["replicaSpecs"], (29500, 29600), strict=True):
+        port = {"name": "pytorchjob-port", "containerPort": number}
+        role["template"]["spec"]["containers"][-1]["ports"] = [port]
+    lowered = objects(cr)
+    for name in ("bert-ps-0", "bert-worker-1"):
+        assert environment(lowered.container(name))["MASTER_PORT"] == "29500"
+        assert lowered["Service", name]["spec"]["ports"] == [{"name": "pytorchjob-port", "port": 29500}]
+    off = objects(cr, values={"pytorch.port-by-name": False})
+    assert environment(off.container("bert-ps-0"))["MASTER_PORT"] == "23456"
+
+
 @pytest.mark.parametrize("port", [{"containerPort": 23456}, {"name": "pytorchjob-port", "containerPort": 9}])
 def test_a_rendezvous_port_of_the_container_is_not_doubled(port: Object) -> None:
     cr = pytorch()

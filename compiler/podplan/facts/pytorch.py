@@ -28,6 +28,14 @@ PYTORCH_PORT_NAME = Fact(
     "lowering-anchors §1.1, §1.5",
     "pytorchjob-port",
 )
+PYTORCH_PORT_BY_NAME = Fact(
+    "pytorch.port-by-name",
+    "a port of that name that the training container of rank 0 declares is the port of the rendezvous",
+    "anchored",
+    "Kubeflow's operators look the port up by its name: https://github.com/kubeflow/training-operator/blob/"
+    "v1.9.0/pkg/controller.v1/pytorch/envvar.go, .../pkg/controller.v1/xgboost/xgboost.go",
+    True,
+)
 PYTORCH_RANK = Fact(
     "pytorch.rank",
     "RANK counts the replicas of all types in the order of replicaSpecs",
