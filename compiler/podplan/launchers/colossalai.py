@@ -7,7 +7,7 @@ for most lines that it refuses. On each host it starts torchrun by a line of a s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from podplan.launchers import torchrun
 from podplan.launchers.arguments import Line, Option, integer
@@ -98,9 +98,9 @@ def pieces(value: Word) -> Iterator[Word]:
 
 
 def torchrun_words(
-    found: ColossalAI, extra: Iterable[Word], hosts: Sequence[str], start: Word
+    found: ColossalAI, extra: Iterable[Word], first: str, hosts: int, start: Word
 ) -> tuple[Word, ...]:
-    """The words of torchrun in the line that colossalai run starts on the first of the ``hosts`` in use.
+    """The words of torchrun in the line that colossalai run starts on ``first``, of so many ``hosts``.
 
     ``extra`` are ``found.extra``, or the same pieces with other places. The shell of the host splits the line
     at blanks, whatever was one word before.
@@ -108,11 +108,11 @@ def torchrun_words(
     options = {name: (value, word) for name, value, word in map(_named, extra)}
     given = found.line.options
     address = found.master_addr or LOCALHOST
-    if address == LOCALHOST and len(hosts) > 1:
-        address = hosts[0]
+    if address == LOCALHOST and hosts > 1:
+        address = first
     texts = {
         "nproc_per_node": str(found.processes or 1),
-        "nnodes": str(len(hosts)),
+        "nnodes": str(hosts),
         "node_rank": "0",
         "master_addr": address,
         "master_port": str(found.master_port) if "master_port" in given else MASTER_PORT,
@@ -135,11 +135,11 @@ def torchrun_words(
     return (*words, *script, *found.line.arguments)
 
 
-def on_host(
-    found: ColossalAI, extra: Iterable[Word], hosts: Sequence[str], start: Word, variables: Variables
+def read_torchrun(
+    found: ColossalAI, extra: Iterable[Word], first: str, hosts: int, start: Word, variables: Variables
 ) -> torchrun.Torchrun:
-    """The line of torchrun on the first host; ``variables`` are those of the launcher, which it hands on."""
-    return torchrun.read(torchrun_words(found, extra, hosts, start), start, variables)
+    """That line as torchrun reads it; ``variables`` are those of the launcher, which it exports there."""
+    return torchrun.read(torchrun_words(found, extra, first, hosts, start), start, variables)
 
 
 def _named(piece: Word) -> tuple[str, str, Word]:

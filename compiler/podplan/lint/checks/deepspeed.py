@@ -12,8 +12,8 @@ from podplan.kubernetes.shape import mapping, text
 from podplan.launchers.deepspeed import DeepSpeed
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import DeepSpeedLine, line_of
-from podplan.lint.checks._jobs import spec_of
-from podplan.lint.checks._launches import counted
+from podplan.lint.checks._jobs import mode, spec_of
+from podplan.lint.checks._launches import Launch, counted, launches, one_process
 from podplan.lint.checks._over_ssh import workers
 from podplan.lint.checks.launcher_words import joined_words
 from podplan.lint.subject import Hit, Job, Subject
@@ -32,6 +32,11 @@ _NOT_UNDER_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bi
 # Programs that take their first words for options of their own, and know no --local_rank.
 _WITH_OPTIONS = pattern(
     r"python[0-9.]*|(?:ba|da|k|z|a)?sh|env|nohup|timeout|nice|numactl|taskset|stdbuf|accelerate"
+)
+_IN_ITS_POD = ("torchrun", "torch.distributed.launch", "accelerate")
+# What a command names that reaches other hosts.
+_REACHES_OTHERS = pattern(
+    r"hostfile|\b(?:pdsh|p?ssh|clush|parallel-ssh|ansible|srun|ray|mpirun|mpiexec|horovodrun)\b"
 )
 _NO_SCRIPT = pattern(r"deepspeed needs a script to run")
 
@@ -153,6 +158,37 @@ def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[
     if "hostfile" in line.read.line.options or line.read.hostfile is None or line.read.hostfile in command:
         return
     yield Hit(("spec", "config", "customCommand"), {"workers": pods})
+
+
+def custom_command_on_one_worker(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A customCommand whose launcher starts processes of worker 0 only; value ``what``."""
+    job = subject.job
+    command = text(mapping(spec_of(job), "config"), "customCommand")
+    hosts = sum(each.replicas for each in _hosts.hostfile(job))
+    if not command or hosts < 2 or mode(job, "debug") or _REACHES_OTHERS.search(command):
+        return
+    started = [launch for launch in launches(job) if launch.invocation.launcher != "other"]
+    if not started or not all(_starts_here(launch) for launch in started):
+        return
+    launch = started[-1]
+    others = (
+        f"the other {hosts - 1} workers run only sshd" if hosts > 2 else "the other worker runs only sshd"
+    )
+    facts = launch.torchrun
+    if facts is not None and facts.nodes is not None and facts.nodes[0] > 1:
+        waits = f", and {launch.invocation.launcher} waits for {counted(facts.nodes[0], 'node')}"
+    else:
+        waits = ""
+    what = f"{launch.invocation.launcher} starts on worker 0 only{waits}; {others}"
+    path = ("spec", "config", "customCommand")
+    yield Hit(path, {"what": what}, [(subject.doc, workers(job)[0], f"{hosts} workers")])
+
+
+def _starts_here(launch: Launch) -> bool:
+    """Whether a program starts processes in its own Pod only, as far as its line tells."""
+    if launch.invocation.conditional:
+        return False
+    return launch.invocation.launcher in _IN_ITS_POD or one_process(launch)
 
 
 def _not_in_hostfile(job: Job, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:

@@ -6,10 +6,9 @@ Sources: t9k-semantics §1.1, §1.4, §5.1 and §5.3; lowering-anchors §4.1, ro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
 
 from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, texts
+from podplan.kubernetes.shape import mapping
 from podplan.lint.checks._jobs import (
     SSH_KINDS,
     counted,
@@ -24,6 +23,7 @@ from podplan.lint.checks._jobs import (
     training_pods,
     written,
 )
+from podplan.lint.checks._launches import launches
 from podplan.lint.checks.restarts import by_torchrun
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
@@ -116,29 +116,32 @@ def _bound(subject: Subject, field: str, what: str, related: list[tuple[Doc, Pat
 
 
 def elastic_without_effect(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """An elastic PyTorchTrainingJob whose replicas cannot change. Values: ``why``."""
+    """An elastic PyTorchTrainingJob that torchrun does not start."""
     spec = spec_of(subject.job)
-    torchrun = mapping(spec, "torchrunConfig")
-    if mapping(spec, "elastic").get("enabled") is not True:
+    if mapping(spec, "elastic").get("enabled") is True and not by_torchrun(subject.job):
+        yield Hit((*ELASTIC, "enabled"))
+
+
+def elastic_static(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An elastic job whose nodes meet in a static rendezvous. Value ``nodes``: how many it waits for."""
+    job = subject.job
+    if mapping(spec_of(job), "elastic").get("enabled") is not True or not by_torchrun(job):
         return
-    if torchrun.get("enabled") is not True:
-        why = "torchrunConfig.enabled is not true, and without torchrun the section has no effect"
-        yield Hit((*ELASTIC, "enabled"), {"why": why})
-        return
-    at: Path = ("spec", "torchrunConfig", "extraOptions")
-    words = list(texts(torchrun, "extraOptions"))
-    for (number, word), (_, following) in zip_longest(words, words[1:], fillvalue=(0, "")):
-        option, equals, value = word.replace("_", "-").partition("=")
-        if option == "--rdzv-backend" and (value if equals else following) == "static":
-            why = "the rendezvous backend is static, which has a fixed number of nodes"
-            yield Hit((*at, number), {"why": why}, related=[(subject.doc, ELASTIC, "the elastic section")])
+    for launch in launches(job):
+        facts = launch.torchrun
+        if facts is not None and facts.backend == "static" and facts.nodes is not None:
+            path = launch.place(facts.where("rdzv_backend", launch.invocation.word))
+            related = [(subject.doc, ELASTIC, "the elastic section")]
+            values = {"nodes": counted(facts.nodes[1], "node")}
+            yield Hit(path, values, related, doc=launch.group.doc, group=launch.group)
+            return
 
 
 def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
     spec = spec_of(subject.job)
     expected = mapping(spec, "elastic").get("expectedReplicas")
-    torchrun = mapping(spec, "torchrunConfig").get("enabled") is True
+    torchrun = by_torchrun(subject.job)
     if mapping(spec, "elastic").get("enabled") is not True or not isinstance(expected, int):
         return
     counted = [role for role in roles(subject.job) if isinstance(role.data.get("replicas"), int)]

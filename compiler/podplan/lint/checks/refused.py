@@ -20,7 +20,7 @@ _OF_SCRIPT = pattern(r"needs a script|takes a script")
 def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
 
-    ``params["option"]`` keeps to what is wrong with one option, ``params["except"]`` leaves one out.
+    ``params["except"]`` leaves one option out.
     """
     job = subject.job
     if mode(job, "debug"):
@@ -56,6 +56,6 @@ def _instead(job: Job, found: Invocation) -> str:
 
 
 def _is_of(found: Invocation, fault: Fault, params: Mapping[str, Any]) -> bool:
-    """Whether a fault concerns the options that are asked for."""
+    """Whether a fault concerns none of the options that are left out."""
     at = [name for name, option in found.options.items() if fault.word in (option.word, option.flag)]
-    return params.get("option") in (None, *at) and params.get("except") not in at
+    return params.get("except") not in at

@@ -12,7 +12,7 @@ from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import COLOSSALAI, SCRIPT, arrives, deepspeed_version
 from podplan.lint.checks._ssh_names import of_the_runtime
-from podplan.lint.checks._training import env, role_called, training
+from podplan.lint.checks._training import Written, env, role_called, training
 from podplan.lint.checks.reserved_env import set_by_launcher
 from podplan.lint.subject import Hit, Subject
 from podplan.patterns import pattern
@@ -45,7 +45,7 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         why = "colossalai run hands on the variables of the launcher only"
         if launcher:
             place = launcher.path
-        of_launcher = show(subject.data, (*started_by.path, "env")) if started_by else "spec.launcher.env"
+        of_launcher = _env_of_launcher(subject, started_by)
         label = "the launcher, which does not set it"
     elif spec_of(job).get("disableCustomEnv") is True:
         known = {name for _, name, _ in env(container.data) if _EXPORTED_BY_DEEPSPEED.match(name)}
@@ -61,6 +61,15 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
             path = (*container.path, "env", index)
             values = {"name": name, "why": why, "launcher": of_launcher}
             yield Hit(path, values, [(subject.doc, place, label)])
+
+
+def _env_of_launcher(subject: Subject, launcher: Written | None) -> str:
+    """Where the variables of the launcher are, or are to be written."""
+    if launcher is not None:
+        return show(subject.data, (*launcher.path, "env"))
+    if "replicaSpecs" in spec_of(subject.job):
+        return "the env of a container called launcher, in a replica spec of type launcher"
+    return "spec.launcher.env"
 
 
 def ssh_env_values(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
