@@ -59,6 +59,8 @@ def colossal_launcher(workers: int = 2, **worker: Any) -> Data:
 
 # Rendezvous backends
 
+AT_FIRST = "--rdzv_endpoint=$(service.w[0].host):2379"
+
 
 @pytest.mark.parametrize("backend", ["c10d", "etcd", "etcd-v2", "static"])
 def test_backends_of_torch_are_known(backend: str) -> None:
@@ -103,6 +105,7 @@ def test_backends_that_torch_does_not_have(job: Data, backend: str) -> None:
         (torchrun(2, {"rdzvBackend": "etcd", "extraOptions": ["--standalone"]}), ""),
         (generic({"w": 1}, "torchrun --rdzv_backend=etcd a.py"), "localhost:2379, for no endpoint is given"),
         (generic({"w": 1}, "torchrun --rdzv_backend=etcd --rdzv_endpoint=$ETCD a.py"), ""),
+        (generic({"w": 1}, f"etcd & torchrun --rdzv_backend=etcd {AT_FIRST} a.py"), ""),
     ],
 )
 def test_an_etcd_backend_needs_a_server(job: Data, where: str) -> None:

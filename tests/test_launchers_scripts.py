@@ -63,6 +63,10 @@ def test_a_script_and_its_arguments_are_words_of_their_own(line: str, word: str)
     assert script_fault([*line.split(), word]).endswith(f'takes all of "{word}" for the name of one file')
 
 
+def test_an_empty_word_is_no_script() -> None:
+    assert script_fault(["torchrun", "", "train.py"]) == "torchrun takes an empty word for the script"
+
+
 @pytest.mark.parametrize("option", ["--module", "-m"])
 def test_a_module_is_no_file(option: str) -> None:
     assert script_fault(["torchrun", option, "pkg.train"]) == ""
@@ -100,6 +104,8 @@ def test_a_word_is_superfluous_where_the_line_is_right_without_it(
         (["torchrun", "-r 3", "train.py"], ["-r 3"]),
         (["torchrun", "--nnodes 2", "--tee 3", "train.py", "--tee 3"], ["--nnodes 2", "--tee 3"]),
         (["torchrun", "--rdzv_id", "7 --nnodes 2", "train.py"], ["7 --nnodes 2"]),
+        (["torchrun", "--nnodes=2 --tee=3 train.py"], ["--nnodes=2 --tee=3 train.py"]),
+        (["torchrun", "-m pkg.train"], ["-m pkg.train"]),
         (["torchrun", "--unknown 2", "train.py"], []),
         (["torchrun", "--rdzv_id=a b", "train.py"], []),
         (["torchrun", "train.py", "--nnodes 2"], []),

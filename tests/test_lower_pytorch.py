@@ -223,6 +223,14 @@ def test_the_pod_group_waits_for_as_many_pods_as_torchrun(
         assert int(lowered.container(name)["command"][2].partition(":")[0]) == fewest
 
 
+def test_empty_strings_of_torchrun_config_count_as_not_written() -> None:
+    cr = pytorch(TORCHRUN)
+    cr["spec"]["torchrunConfig"] = {"enabled": True, "rdzvBackend": "", "procPerNode": ""}
+    command = objects(cr).container("bert-node-0")["command"]
+    assert command[command.index("--rdzv_backend") + 1] == "c10d"
+    assert "--nproc_per_node" not in command
+
+
 def test_elastic_means_nothing_without_torchrun() -> None:
     cr = pytorch()
     cr["spec"] |= {"elastic": elastic(5, 9, 7), "scheduler": {"t9kScheduler": {}}}

@@ -42,7 +42,7 @@ def find_joined(launcher: str, words: tuple[Word, ...], script: Word | None) -> 
         # --launcher_args and the like take options of another program in one word.
         if len(pieces) > 1 and not (option or spelling).endswith("args"):
             more = any(known(piece.partition("=")[0]) for piece in pieces[1:])
-            if (opens and not equals) or (more and script is not None):
+            if (opens and (more or not equals)) or (more and script is not None):
                 yield Joined(word, spelling if opens else "")
         option = spelling if dashed and not equals and not option.endswith("args") else ""
 

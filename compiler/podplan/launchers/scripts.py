@@ -39,6 +39,8 @@ def find_script_fault(by: str, script: Word, after: tuple[Word, ...], *, module:
     text = script.text
     if not script.known or text.startswith("-"):
         return None
+    if not text.strip():
+        return ScriptFault(script, f"{by} takes an empty word for the script", superfluous=bool(after))
     if module:
         if text.endswith(".py"):
             return ScriptFault(script, f'{by} -m takes the name of a module, and "{text}" is a file')

@@ -49,7 +49,8 @@ def rendezvous(job: Job, roles: list[Role], port: Marked, bounds: Bounds | None)
 
 
 def _written(cursor: Cursor) -> Marked | None:
-    return at(cursor, str(cursor.value)) if cursor.exists else None
+    """What is written, as text; an empty string counts as not written, as in Go."""
+    return at(cursor, str(cursor.value)) if cursor.exists and cursor.value != "" else None
 
 
 def _world_size(job: Job, total: int, counted: tuple[Why, ...]) -> Marked:

@@ -91,6 +91,7 @@ CHECKS: dict[str, str] = {
     "env-over-ssh": "ssh_environment",
     "ssh-env-values": "ssh_environment",
     "secret-over-ssh": "ssh_environment",
+    "pod-field-over-ssh": "ssh_environment",
     "ssh-arguments": "ssh_arguments",
     "variable-over-ssh": "ssh_arguments",
     "ssh-user": "ssh_identity",

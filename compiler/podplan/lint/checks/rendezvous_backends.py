@@ -6,17 +6,16 @@ torch 2.13; https://github.com/t9k/user-manuals/blob/master/src/modules/jobs/pyt
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping
+from podplan.kubernetes.shape import entries, mapping, text
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.torchrun import BACKENDS, ETCD, Torchrun
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._colossalai_line import line_of
-from podplan.lint.checks._launches import Launch, launches, variable_path
+from podplan.lint.checks._launches import Launch, launches, of_replica, variable_path
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.nearest import did_you_mean
 from podplan.provenance import Doc
@@ -105,14 +104,9 @@ def _not_etcd(job: Job, facts: Torchrun) -> str:
 
 
 def _may_run_etcd(group: Group) -> bool:
-    """Whether a container of a Pod names etcd in its image or in what it runs, beside options of torchrun."""
-    for _, container in entries(mapping(group.doc.data, "spec"), "containers"):
-        words = [container.get("image"), *_words(container, "command"), *_words(container, "args")]
-        if any("etcd" in text and "rdzv" not in text and text not in ETCD for text in map(str, words)):
-            return True
-    return '"etcd' in json.dumps(mapping(group.doc.data, "spec").get("initContainers"))
-
-
-def _words(container: Mapping[str, Any], key: str) -> list[Any]:
-    words = container.get(key)
-    return words if isinstance(words, list) else []
+    """Whether a container of a Pod runs etcd, by its image or by what the training container starts."""
+    spec = mapping(group.doc.data, "spec")
+    listed = (each for key in ("containers", "initContainers") for _, each in entries(spec, key))
+    if any("etcd" in text(container, "image") for container in listed):
+        return True
+    return any(launch.invocation.word.name.startswith("etcd") for launch in of_replica(group, group.start))
