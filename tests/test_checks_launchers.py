@@ -293,14 +293,14 @@ def test_where_the_variables_of_a_launcher_are_written() -> None:
     ],
 )
 def test_types_that_must_have_replicas(job: Data, path: str) -> None:
-    assert [line.split()[1] for line in reported(job, "CR016")] == ([path] if path else [])
+    assert [line.split()[1] for line in reported(job, "CR017")] == ([path] if path else [])
 
 
 def test_a_job_without_a_replica_spec_of_workers() -> None:
     job = colossal()
     del job["spec"]["replicaSpecs"][1]
-    assert said(job, "CR016") == [
-        "CR016 the job has no worker, so the launcher has no host to start the training on"
+    assert said(job, "CR017") == [
+        "CR017 the job has no worker, so the launcher has no host to start the training on"
     ]
 
 
