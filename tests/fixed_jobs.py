@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from podplan.check import Result, check
 from podplan.findings import Finding
 from podplan.groups import Group, at_index
-from podplan.launchers.find import find
+from podplan.launchers.find import Invocation, find
+from podplan.launchers.scripts import find_script_fault
 from podplan.lint.catalogue import ours
 from podplan.lint.selection import Selection, selected
 from podplan.pipeline import Plan, Settings, plans
@@ -99,8 +100,19 @@ def _refused_by_launcher(group: Group) -> str:
     if group.doc.data["kind"] != "Pod":
         return ""
     container = at_index(group.doc, group.start)["spec"]["containers"][group.training or 0]
-    faults = (fault for each in find(container).invocations for fault in each.errors if not fault.only)
-    return next((fault.sentence for fault in faults), "")
+    found = find(container).invocations
+    faults = [fault.sentence for each in found for fault in each.errors if not fault.only]
+    return next(iter((*faults, *filter(None, map(_no_script, found)))), "")
+
+
+def _no_script(found: Invocation) -> str:
+    """Why Python finds no script; the conformance case pytorch/python-before-the-script shows it."""
+    line = found.facts.line if found.facts is not None else None
+    if line is None or line.script is None or "no_python" in line.options:
+        return ""
+    module = "module" in line.options
+    fault = find_script_fault(found.launcher, line.script, line.arguments, module=module)
+    return fault.sentence if fault is not None else ""
 
 
 def _objects(plan: Plan) -> list[dict[str, Any]]:

@@ -70,7 +70,10 @@ _CR = {
     "launcher_containers": "variables.trained.filter(t, t.type == 'launcher').map(t, t.container)",
     "launcher_names": "variables.launcher_containers.map(c, c.?env.orValue([]).map(e, e.name))",
     "worker_names": """
-        variables.trained.filter(t, t.type == 'worker').map(t, t.container.?env.orValue([]).map(e, e.name))
+        variables.trained.filter(t, t.type == 'worker').map(t, t.container.?env.orValue([]).filter(e,
+        object.kind != 'ColossalAIJob' || !e.?valueFrom.?resourceFieldRef.hasValue()
+        && e.?valueFrom.?fieldRef.?fieldPath.orValue('metadata.namespace') in ['metadata.namespace',
+        'spec.serviceAccountName']).map(e, e.name))
     """,
     "too_many_names": """
         variables.worker_names.exists(l, l.size() > 2000 || l.join('').size() > 60000

@@ -27,7 +27,7 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
         if ports.exists
         for group in services(generic, role, ports, by=facts.GENERIC_SELECTOR, fact=facts.GENERIC_SERVICE)
     ]
-    scheduling = pod_groups(generic, *members(generic, roles))
+    scheduling = pod_groups(generic, *members(roles))
     if paused(generic):
         return [*scheduling, *exposed]
     known = variables(generic, roles)

@@ -34,6 +34,21 @@ def training_container_missing(subject: Subject, _: Mapping[str, Any]) -> Iterat
             yield Hit((*listed[0].path, "name"), values)
 
 
+def launcher_container_name(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A launcher of a ColossalAIJob without a container of the name that the controller looks for.
+
+    Values ``name`` and ``names``.
+    """
+    name = str(facts.COLOSSALAI_LAUNCHER_CONTAINER.value)
+    for role in roles(subject.job):
+        listed = containers(role)
+        names = [text(found.data, "name") for found in listed]
+        if role.type != "launcher" or role.path[1] != "replicaSpecs" or not listed or not all(names):
+            continue
+        if name not in names:
+            yield Hit((*listed[0].path, "name"), {"name": name, "names": " and ".join(names)})
+
+
 def training_container_guessed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """Several containers, of which the controller takes another than the one that trains."""
     job = subject.job

@@ -11,6 +11,7 @@ from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
 from podplan.lint.checks._jobs import counted, kind_of, spec_of
 from podplan.lint.checks._over_ssh import over_ssh
+from podplan.lint.checks.launcher_words import reported_places
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.provenance import Doc, trace
@@ -198,16 +199,22 @@ def _with_references(word: str, declared: set[str]) -> str:
 
 def command_line_in_one_word(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """Several words of a command line in one; values ``begins`` and ``why``."""
+    known = reported_places(subject.job) if subject.job.cr is not None else frozenset()
     for source in sources(subject):
         line = source.line
         called = exec_form.program_word(line) if source.doc is None else None
         options = _options_end(line.texts)
         for at in exec_form.literal_words(line):
             why = _why_several(line, at, called, options)
-            if why:
+            if why and (id(source.doc or subject.doc), _from_root(source, subject, at)) not in known:
                 yield source.hit(at, begins=f"{line.texts[at].split()[0]} …", why=why)
             if why and at == called:
                 break  # what it is meant to read is in the words that follow
+
+
+def _from_root(source: Source, subject: Subject, at: int) -> Path:
+    path = source.line.paths[at]
+    return path if source.doc is not None else (*subject.base, *path)
 
 
 def _options_end(words: Sequence[str]) -> int:

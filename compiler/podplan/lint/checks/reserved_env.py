@@ -8,6 +8,7 @@ from podplan.findings import value_at
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping
 from podplan.lint.checks import _env_sources as env_sources
+from podplan.lint.checks._colossalai_line import line_of
 from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Job, Subject
@@ -70,7 +71,7 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for index, container in entries(mapping(subject.data, "spec"), "containers"):
         if index != (group.training or 0):
             continue
-        options = _torchrun_options(container) if launcher == "torchrun" else {}
+        options = _torchrun_options(job, container) if launcher == "torchrun" else {}
         for number, name, entry in env(container):
             path = ("spec", "containers", index, "env", number)
             if not isinstance(entry.get("value"), str) and not mapping(entry, "valueFrom"):
@@ -121,8 +122,11 @@ def _launched_by(job: Job) -> str:
     return "torchrun" if kind == "ColossalAIJob" else ""
 
 
-def _torchrun_options(container: Mapping[str, Any]) -> dict[str, str]:
+def _torchrun_options(job: Job, container: Mapping[str, Any]) -> dict[str, str]:
     """The options that torchrun is given, by their PET_ variables."""
+    line = line_of(job)
+    if line is not None:
+        return {f"PET_{name.upper()}": f"--{name}" for name in line.torchrun.line.options}
     words = container.get("command")
     found = (_OF_TORCHRUN.fullmatch(word) for word in words or () if isinstance(word, str))
     return {f"PET_{match[1].upper()}": f"--{match[1]}" for match in found if match}
