@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.anchors import anchor
-from podplan.lint.checks._stars import Hidden
 from podplan.lint.locate import locate, other_places
-from podplan.lint.masking import silent
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
 from podplan.rules import RULES, Rule
 from podplan.selecting import Names
-from podplan.typing import Any
+from podplan.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podplan.redaction.redactor import Redactor
 
 OF_FORM = ("SCHEMA", "PROF")
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
-def findings(sightings: Iterable[Sighting], variants: int, secrets: Hidden | None = None) -> list[Finding]:
+def findings(
+    sightings: Iterable[Sighting], variants: int, secrets: Callable[[], Redactor | None]
+) -> list[Finding]:
     """The findings of one item, in the order of their places; ``variants`` is how many the item has.
 
-    They say nothing of ``secrets``, whatever was seen.
+    What ``secrets`` gives hides secrets, None for there are none; it is asked for where there is a finding.
     """
     folded: dict[tuple[object, ...], list[tuple[Finding, str | None]]] = {}
     documents: dict[tuple[object, ...], Any] = {}
     for sighting in sightings:
         found, data = _finding(sighting)
-        if secrets is not None:
-            found = silent(found, secrets)
+        found = _without(found, secrets())
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
         folded.setdefault(key, []).append((found, sighting.variant))
         documents.setdefault(key, data)
     names: Names = {}
     made = [
-        found._replace(anchor=anchor(found, documents[key], names))
+        found._replace(anchor=anchor(found, documents[key], names, secrets()))
         for key, found in ((key, _one(group, variants)) for key, group in folded.items())
     ]
     by_form = {found.location for found in made if found.rule == "PROF001"}
@@ -51,6 +53,14 @@ def findings(sightings: Iterable[Sighting], variants: int, secrets: Hidden | Non
         and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
     )
     return sorted(told, key=_order)
+
+
+def _without(found: Finding, secrets: Redactor | None) -> Finding:
+    if not secrets:
+        return found
+    from podplan.lint.redaction import redact_finding
+
+    return redact_finding(found, secrets)
 
 
 def _of_schema(found: Finding) -> bool:
