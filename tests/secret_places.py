@@ -143,7 +143,7 @@ OF_BROKEN_YAML: dict[str, dict[str, str]] = {
     "text behind a quote": broken("DB_PASSWORD: 'a' MARK"),
     "tab": broken("DB_PASSWORD: a\n\tMARK"),
     "lines": broken("DB_PASSWORD:\n      MARK\n      x: y: z"),
-    "block": broken("DB_PASSWORD: |\n      MARK\n   x: [y"),
+    "block": broken("DB_PASSWORD: |\n      a\n   MARK"),
     "expression": broken("DB_PASSWORD: ${{ MARK"),
     "repeated key": broken("DB_PASSWORD: {a: MARK, a: MARK, b: *MARK}"),
     "flow map": profile("  env: {DB_PASSWORD: MARK, X: [}\n"),

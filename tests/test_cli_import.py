@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from podplan.reading.documents import items as items_of
+from podplan.source import read
 from tests.command import JOB, podplan
 
 LIST = """\
@@ -116,3 +118,17 @@ def test_metadata_that_no_profile_may_have_is_refused(folder: Path) -> None:
     run = podplan("import", "job.yaml", cwd=folder)
     assert run.code == 1
     assert run.err.endswith("; it is not imported\n")
+
+
+def test_a_list_and_a_stream_come_back(folder: Path) -> None:
+    template = "template: {spec: {containers: [{name: main, image: 'i:1'}]}}"
+    items = "".join(
+        f"- metadata: {{name: job-{number}}}\n  spec: {{replicaSpecs: [{{type: a, {template}}}]}}\n"
+        for number in range(3)
+    )
+    listed = f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJobList\nitems:\n{items}"
+    (folder / "list.yaml").write_text(f"{listed}---\n{JOB}")
+    assert podplan("import", "list.yaml", "-o", "profiles.yaml", cwd=folder).code == 0
+    rendered = read(podplan("render", "profiles.yaml", cwd=folder).out.encode(), "rendered.yaml")
+    wanted = read((folder / "list.yaml").read_bytes(), "list.yaml")
+    assert [item.doc.data for item in items_of(rendered)] == [item.doc.data for item in items_of(wanted)]

@@ -21,7 +21,7 @@ from podplan.redaction.detection import (
     secret_values,
 )
 from podplan.redaction.hints import may_hold_secret
-from podplan.redaction.redactor import redact_at, redact_data, redact_spans
+from podplan.redaction.redactor import path_steps, redact_at, redact_data, redact_spans
 from podplan.redaction.secret_names import field_names_secret, names_secret
 from podplan.source import find_secret_spans, read
 from podplan.testing.examples import findings
@@ -171,7 +171,7 @@ def test_of_a_text_the_part_is_hidden_that_is_secret() -> None:
     ],
 )
 def test_a_value_at_a_path(part: str, kind: str, is_hidden: bool) -> None:
-    assert redact_at(part, "words", kind) == ("***" if is_hidden else "words")
+    assert redact_at(path_steps(part), "words", kind) == ("***" if is_hidden else "words")
 
 
 def test_values_of_flags() -> None:
@@ -211,6 +211,11 @@ spec:
   tabs:
     apiKey: a
 \tMARK
+  out:
+    apiKey: |
+      MARK
+ MARK
+  next: shown
 """
 
 

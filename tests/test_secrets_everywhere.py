@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.reporting import FORMATS
+from podplan.migrating import Migrated
+from podplan.migrating.proof import proofs
+from podplan.pipeline import Settings
+from podplan.report.migrating import told
+from podplan.source import read
 from tests.command import Run, podplan
 from tests.editor import Editor
 from tests.git import commit, git_in
@@ -154,6 +159,36 @@ def test_a_cluster_has_other_secrets(repository: Path, format_: str) -> None:
     assert "*** (another value)" in run.out
     assert MARKER not in run.out
     assert OLD not in run.out
+
+
+def test_no_secret_of_its_source_is_in_what_is_said_of_a_rendered_cr(repository: Path) -> None:
+    params = "  params: {apiToken: {type: string, default: MARK}}\n  env: {X: a, hfToken: MARK}\n"
+    (repository / "job.yaml").write_text((PROFILE + RUN + params).replace("MARK", OLD))
+    git_in(repository)("init", "--quiet")
+    rendered = podplan("render", "job.yaml", cwd=repository).out
+    (repository / "cr.yaml").write_text(rendered)
+    for text in (PROFILE + RUN + params, PROFILE + RUN + params.replace("string,", "string, pattern: ^x,")):
+        (repository / "job.yaml").write_text(text.replace("MARK", MARKER))
+        run = podplan("check", "cr.yaml", cwd=repository)
+        assert "GIT001" in run.out
+        assert not found_in(run, ["check"])
+
+
+def test_a_proof_of_migration_has_none() -> None:
+    """Nothing that is migrated changes a variable; if it did, this is how the proof would say so."""
+    cr = CR.replace("]}\n", "], env: [{name: HF_TOKEN, value: MARK}]}\n")
+    before, after = (read(cr.replace("MARK", one).encode(), "a.yaml") for one in (OLD, MARKER))
+    said = told("a.yaml", Migrated("", (), ()), proofs(before, after, Settings(), {}), "")
+    assert 'env.HF_TOKEN.value: "***" → "*** (another value)"' in said
+    assert MARKER not in said
+    assert OLD not in said
+
+
+@pytest.mark.parametrize("flag", [f"env.DB_PASSWORD {MARKER}", f"={MARKER}"])
+def test_a_flag_that_is_none_is_not_repeated(repository: Path, flag: str) -> None:
+    run = podplan("check", "--set", flag, ".", cwd=repository)
+    assert run.code == 2
+    assert not found_in(run, ["check"])
 
 
 def test_an_editor_shows_none(tmp_path: Path) -> None:

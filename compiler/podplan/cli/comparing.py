@@ -20,7 +20,7 @@ from podplan.limits import MAX_FILE_BYTES
 from podplan.provenance import Doc
 from podplan.pruning import pruned
 from podplan.reading.files import in_user_terms, root_of
-from podplan.redaction.redactor import Redactor, build_redactor, redact_change
+from podplan.redaction.redactor import Redactor, build_redactor, path_steps, redact_change
 from podplan.report import comparison
 from podplan.requests import RequestError
 from podplan.schema import check_cr
@@ -67,7 +67,7 @@ def compare(made: Produced, path: str, dump: str, adopt: bool, format_: str, fla
 
 
 def _redacted(told: Told, secrets: Redactor) -> Told:
-    predicted, real = redact_change(told.predicted, told.real, told.part, told.kind, secrets)
+    predicted, real = redact_change(told.predicted, told.real, path_steps(told.part), told.kind, secrets)
     return told._replace(predicted=predicted, real=real)
 
 

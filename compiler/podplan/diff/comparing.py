@@ -19,7 +19,7 @@ from podplan.findings import Location, Path
 from podplan.lint.locate import locate
 from podplan.lint.redaction import redactor_for
 from podplan.provenance import Doc, trace
-from podplan.redaction.redactor import Redactor, redact_change
+from podplan.redaction.redactor import Redactor, path_steps, redact_change
 
 _HOLDS_TEXT = ("Secret", "ConfigMap")
 
@@ -169,7 +169,7 @@ def _redactor(jobs: Iterable[Job]) -> Redactor:
 
 
 def _redacted(one: Difference, secrets: Redactor) -> Difference:
-    before, after = redact_change(one.before, one.after, one.part, one.kind, secrets)
+    before, after = redact_change(one.before, one.after, path_steps(one.part), one.kind, secrets)
     return one._replace(before=before, after=after)
 
 

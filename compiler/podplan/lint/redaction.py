@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
@@ -51,12 +53,12 @@ def _redact_path(where: Location, redactor: Redactor) -> Location:
 def mark_secret_fixes(
     findings: Iterable[Finding], hidden: Collection[str], spans: Mapping[str, Spans]
 ) -> list[Finding]:
-    """``findings``, with fixes marked as secret that change a ``hidden`` file or touch ``spans``."""
+    """``findings``, with fixes marked as secret that change a ``hidden`` file or touch ``spans``, in order."""
 
     def touches(edit: Edit) -> bool:
-        return edit.file in hidden or any(
-            start <= edit.end and edit.start <= end for start, end in spans.get(edit.file, ())
-        )
+        known = spans.get(edit.file, [])
+        at = bisect_right(known, (edit.end, sys.maxsize)) - 1  # the last that begins before the edit ends
+        return edit.file in hidden or (at >= 0 and edit.start <= known[at][1])
 
     return [
         found._replace(fix=found.fix._replace(secret=True))

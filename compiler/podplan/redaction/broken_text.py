@@ -14,6 +14,8 @@ _KEY = pattern(r"(?<![\w.$-])([A-Za-z_][\w.-]*)[\"']?[ \t]{0,20}[:=](?![/:])")
 _NAME = pattern(r"(?<![\w.$-])(?:name|key)[\"']?[ \t]{0,20}[:=][ \t]{0,20}[\"']?([A-Za-z_][\w.-]*)")
 _LINE = pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _CONTENT = pattern(r"[ \t]*(?:-[ \t]+)*")
+# What begins something else: an entry of a list or a map, a comment, a document.
+_NEXT = pattern(r"[ \t]*(?:-[ \t\r\n]|#|---|\.\.\.|[\"']?[\w./-]{1,200}[\"']?[ \t]{0,20}:(?:[ \t\r\n]|\Z))")
 _FARTHEST = 20  # lines of an entry before its name
 # Messages of faults that may quote a tag, the name of an alias or part of a scalar, and what is said instead.
 _QUOTING = {
@@ -80,7 +82,7 @@ def _behind_value(lines: _Lines, number: int, line: str, value: str) -> int:
     while number < len(texts):
         here = _width(texts[number])
         is_entry = not value and here == column and texts[number].lstrip()[:1] == "-"
-        if texts[number].strip() and here <= column and not is_entry:
+        if here <= column and not is_entry and _NEXT.match(texts[number]):
             break
         number += 1
     return number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from podplan.patterns import pattern
 from podplan.redaction.detection import find_secrets, find_text_secrets, merge_spans, secret_values
@@ -119,9 +119,13 @@ def redact_data(data: Any) -> Any:
     return _without(data, tree) if tree else data
 
 
-def redact_at(part: str, data: Any, kind: str = "") -> Any:
-    """The same for data at a path, as people write it (env[TOKEN].value), of an object of a ``kind``."""
-    steps = [match[1] or match[2] or "" for match in _STEP.finditer(part)]
+def path_steps(part: str) -> list[str]:
+    """The steps of a path as people write it, such as env[TOKEN].value."""
+    return [match[1] or match[2] or "" for match in _STEP.finditer(part)]
+
+
+def redact_at(steps: Sequence[Any], data: Any, kind: str = "") -> Any:
+    """The same for data at a path of an object of a ``kind``."""
     whole = data
     for step in reversed(steps):
         whole = {step: whole}
@@ -133,9 +137,11 @@ def redact_at(part: str, data: Any, kind: str = "") -> Any:
     return found
 
 
-def redact_change(before: Any, after: Any, part: str, kind: str, secrets: Redactor) -> tuple[Any, Any]:
+def redact_change(
+    before: Any, after: Any, steps: Sequence[Any], kind: str, secrets: Redactor
+) -> tuple[Any, Any]:
     """Both sides of a change at a path of an object of a ``kind``; of a secret, only that it changes."""
-    one, other = (secrets.value(redact_at(part, value, kind)) for value in (before, after))
+    one, other = (secrets.value(redact_at(steps, value, kind)) for value in (before, after))
     if one == other and isinstance(other, str):
         other += ANOTHER
     elif one == other and isinstance(other, list) and other:
