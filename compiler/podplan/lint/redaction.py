@@ -53,7 +53,7 @@ def _redact_path(where: Location, redactor: Redactor) -> Location:
 def mark_secret_fixes(
     findings: Iterable[Finding], hidden: Collection[str], spans: Mapping[str, Spans]
 ) -> list[Finding]:
-    """``findings``, with fixes marked as secret that change a ``hidden`` file or touch ``spans``, in order."""
+    """``findings``, with fixes marked as secret that change a ``hidden`` file or touch ordered ``spans``."""
 
     def touches(edit: Edit) -> bool:
         known = spans.get(edit.file, [])

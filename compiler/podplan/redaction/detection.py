@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from podplan.patterns import pattern
-from podplan.redaction.hints import may_hold_token
+from podplan.redaction.hints import may_hold_secret, may_hold_token
 from podplan.redaction.secret_names import field_names_secret, names_secret
 from podplan.redaction.secret_objects import has_secret_kind
 from podplan.typing import Any, NamedTuple
@@ -296,6 +296,8 @@ def _is_option(word: str) -> bool:
 
 def find_text_secrets(text: str) -> list[tuple[int, int]]:
     """Where a text holds secrets by itself, in order and without overlaps: the offsets, the end exclusive."""
+    if not may_hold_secret(text):
+        return []
     found: list[tuple[int, int]] = []
     if "://" in text:
         for match in _USERINFO.finditer(text):
