@@ -322,3 +322,10 @@ def test_the_work_grows_with_the_file(value: str) -> None:
         return work(lambda: find_secret_spans(source))
 
     assert spans(2_000) < 12 * spans(200)
+
+
+@given(st.text("Ж0:-{}[]'\"|>&*!%@`#, \t\n", max_size=20))
+def test_no_fault_of_yaml_quotes_a_secret(text: str) -> None:
+    """Neither what ends reading, nor a tag, an alias or a number that is read otherwise."""
+    source = read(f"env:\n  A: b\n  DB_PASSWORD: {text}\n  C: d\n".encode(), "a.yaml")
+    assert not [fault for fault in (*source.faults, *source.hints) if "Ж" in fault.message]

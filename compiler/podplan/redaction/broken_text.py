@@ -17,6 +17,8 @@ _CONTENT = pattern(r"[ \t]*(?:-[ \t]+)*")
 # What begins something else: an entry of a list or a map, a comment, a document.
 _NEXT = pattern(r"[ \t]*(?:-[ \t\r\n]|#|---|\.\.\.|[\"']?[\w./-]{1,200}[\"']?[ \t]{0,20}:(?:[ \t\r\n]|\Z))")
 _FARTHEST = 20  # lines of an entry before its name
+# Of the messages about syntax, those that quote the sign at which reading ended.
+_QUOTING_A_SIGN = ("a value is due before", "a value cannot start", "a value that starts", "this bracket is")
 # Messages of faults that may quote a tag, the name of an alias or part of a scalar, and what is said instead.
 _QUOTING = {
     "YAML001": "the text is not YAML from here on; quote the value if it is plain text",
@@ -32,6 +34,8 @@ _QUOTING = {
 
 def replace_quoting_message(rule: str, message: str) -> str:
     """``message`` of a fault of ``rule``, or one in its place that quotes nothing of the text."""
+    if rule == "YAML001" and not message.startswith(_QUOTING_A_SIGN):
+        return message
     return _QUOTING.get(rule, message)
 
 
