@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from podplan.checking.jobs import note_need, object_findings, plan_findings
+from podplan.checking.jobs import note_need, object_findings, plan_findings, secrets_of
 from podplan.checking.rows import Origin
 from podplan.checking.run import Run
 from podplan.findings import Finding, Location
 from podplan.kubernetes.shape import mapping
 from podplan.lint.fold import findings
-from podplan.lint.masking import secrets_written
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import UNSILENCED
 from podplan.patterns import pattern
@@ -37,7 +36,7 @@ def file_findings(source: Source, run: Run) -> Iterator[Finding]:
             run.not_checked[_why_nothing(source)] += 1
         return
     if run.silences.open(source):
-        run.texts[source.file] = source.text
+        run.show(source)
     if any(fault.rule in UNSILENCED for fault in source.faults):
         run.unlowered.add(source.file)
     for fault in (*source.faults, *_hints(source, found, run)):
@@ -120,7 +119,6 @@ def _is_in_policies(file: str, run: Run) -> bool:
 
 
 def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
-    run.secrets += secrets_written(item.doc)
     if item.what == "other":
         if not _is_in_policies(item.doc.name, run):
             run.not_checked[item.reason] += 1
@@ -128,7 +126,7 @@ def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
     elif item.what in ("base", "inventory"):
         run.shared.add(item.doc.name)
         faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
-        yield from findings(Sighting("", one, None) for one in faults)
+        yield from findings((Sighting("", one, None) for one in faults), secrets_of([item.doc]))
     elif item.what == "object":
         yield from object_findings(item, run, origin)
     elif item.what == "cr" and (said := header_of(item)) is not None:
@@ -136,7 +134,8 @@ def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
         stale = compare(item, said, run.settings, run.reader)
         if stale is not None:
             run.not_checked["rendered CR that is stale"] += 1
-            yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))])
+            sighting = Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))
+            yield from findings([sighting], secrets_of([item.doc]))
         else:
             run.rendered.append((origin, os.path.realpath(source_path(item, said))))
     else:

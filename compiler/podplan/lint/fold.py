@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from podplan.findings import Change, Edit, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.anchors import anchor
-from podplan.lint.checks._stars import Hidden
 from podplan.lint.locate import find_source, locate, other_places
-from podplan.lint.masking import silent
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
 from podplan.rules import RULES, Rule
 from podplan.selecting import Names
-from podplan.typing import Any
+from podplan.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podplan.redaction.redactor import Redactor
 
 # What one document says by itself, whatever others say.
 OF_FORM = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "PROF")
@@ -25,25 +26,26 @@ FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
 def findings(
-    sightings: Iterable[Sighting], variants: Sequence[str] = ("",), secrets: Hidden | None = None
+    sightings: Iterable[Sighting],
+    secrets: Callable[[], Redactor | None],
+    variants: Sequence[str] = ("",),
 ) -> list[Finding]:
     """The findings of one item, in the order of their places; ``variants`` are the ids of all that it has.
 
-    They say nothing of ``secrets``, whatever was seen.
+    What ``secrets`` gives hides secrets, None for there are none; it is asked for where there is a finding.
     """
     folded: dict[tuple[object, ...], list[tuple[Finding, str | None]]] = {}
     documents: dict[tuple[object, ...], Any] = {}
     for sighting in sightings:
         found, data = _finding(sighting)
-        if secrets is not None:
-            found = silent(found, secrets)
+        found = _without(found, secrets())
         # Not by path: an alias leads to one line along several of them.
         key = (found.rule, found.message, found.location[:-1])
         folded.setdefault(key, []).append((found, sighting.variant))
         documents.setdefault(key, data)
     names: Names = {}
     made = [
-        found._replace(anchor=anchor(found, documents[key], names))
+        found._replace(anchor=anchor(found, documents[key], names, secrets()))
         for key, found in ((key, _one(group, variants)) for key, group in folded.items())
     ]
     by_form = {found.location for found in made if found.rule == "PROF001"}
@@ -57,6 +59,14 @@ def findings(
         and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
     )
     return sorted(told, key=_order)
+
+
+def _without(found: Finding, secrets: Redactor | None) -> Finding:
+    if not secrets:
+        return found
+    from podplan.lint.redaction import redact_finding
+
+    return redact_finding(found, secrets)
 
 
 def _of_schema(found: Finding) -> bool:

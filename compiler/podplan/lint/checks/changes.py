@@ -8,12 +8,13 @@ from podplan.facts.changes import Effect, what_happens
 from podplan.findings import Path, value_at
 from podplan.kubernetes import quantities
 from podplan.lint.checks._jobs import called, counted, written
-from podplan.lint.checks._secrets import is_secret, names_a_secret
-from podplan.lint.checks._stars import starred
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
 from podplan.provenance import Doc
 from podplan.pruning import pruned
+from podplan.redaction.detection import has_secret_form
+from podplan.redaction.redactor import Redactor, build_redactor
+from podplan.redaction.secret_names import names_secret
 from podplan.schema import check_against, check_cr
 from podplan.typing import Any
 
@@ -96,7 +97,8 @@ def _values(subject: Subject, effect: Effect) -> dict[str, str]:
     assert subject.job.before is not None
     before, now, path = subject.job.before.data, subject.data, effect.path
     old, new = value_at(before, path), value_at(now, path)
-    one, other = (starred(starred(text, before), now) for text in (_text(old, new), _text(new, old)))
+    redactor = _redactor(subject.job)
+    one, other = redactor.text(_text(old, new)), redactor.text(_text(new, old))
     if _is_hidden(before, path) or _is_hidden(now, path) or (one and one == other):
         old_text, new_text = (
             said if value is not None else "nothing"
@@ -129,7 +131,12 @@ def _is_hidden(data: Any, path: Path) -> bool:
     words = [word for word in _scalars(value_at(data, path)) if isinstance(word, str)]
     names.update(words)
     names.update(name for word in words for name in _GIVEN_A_VALUE.findall(word))
-    return any(map(names_a_secret, names)) or any(is_secret("", word) for word in words)
+    return any(map(names_secret, names)) or any(map(has_secret_form, words))
+
+
+@for_one
+def _redactor(job: Job) -> Redactor:
+    return build_redactor(doc.data for doc in (job.before, job.cr) if doc is not None)
 
 
 def _scalars(value: Any) -> list[Any]:
