@@ -8,8 +8,8 @@ from itertools import groupby
 
 from podplan.checking.before import Before
 from podplan.checking.files import fault_finding, file_findings
-from podplan.checking.jobs import plan_findings, set_findings
-from podplan.checking.results import Result, Summary, narrowed, result
+from podplan.checking.jobs import plan_findings, secrets_of, set_findings
+from podplan.checking.results import Result, Summary, narrowed, result, show_sources
 from podplan.checking.rows import Origin
 from podplan.checking.run import GivenUp, Run, as_far_as_bounds
 from podplan.checking.sharing import in_turn
@@ -101,13 +101,11 @@ def _check_source(source: Source | Unread, run: Run) -> None:
         run.not_checked[source.reason] += 1
         run.unread.add(source.file)
         return
-    if source.holds_secret:
-        run.secret.add(source.file)
     found = as_far_as_bounds(file_findings(source, run), run, source.file)
     said = run.silences.graded(source.file, found)
     if said:
         run.findings += (found._replace(about=(source.file,)) for found in said)
-        run.texts[source.file] = source.text
+        run.show(source)
 
 
 def _check_rendered(run: Run, checked: Collection[str]) -> None:
@@ -121,7 +119,7 @@ def _check_rendered(run: Run, checked: Collection[str]) -> None:
             graded = run.silences.graded(origin.file, said)
             if graded:
                 run.findings += (found._replace(about=(origin.file,)) for found in graded)
-                run.texts[origin.file] = text
+                run.show(read(text.encode(), origin.file))
 
 
 def _rendered_findings(item: Item, run: Run, origin: Origin) -> Iterator[Finding]:
@@ -132,8 +130,8 @@ def _add_policy_faults(run: Run) -> None:
     """What is wrong with the policies of an organisation: said once, for however many jobs it is so."""
     terms = run.settings.terms
     faults = (Seen("file", doc, problem) for doc, problem in terms.policy_faults)
-    run.findings += findings((Sighting(None, fault, None) for fault in faults), 1)
-    run.texts |= terms.policy_texts
+    secrets = secrets_of(doc for doc, _ in terms.policy_faults)
+    run.findings += findings((Sighting(None, fault, None) for fault in faults), secrets)
     once = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
     run.findings = [
         found
@@ -151,9 +149,6 @@ def summarised(
     run.counts["files"] = len(found)
     for source in found:
         if isinstance(source, Source):
-            run.texts[source.file] = source.text
-            if source.holds_secret:
-                run.secret.add(source.file)
             run.silences.open(source)
             if mentions_ours(source.text):
                 faults = (fault_finding(source, fault) for fault in source.faults)
@@ -162,4 +157,5 @@ def summarised(
         plans_of_item = list(group)
         said = plan_findings(plans_of_item, run)
         run.findings += run.silences.graded(plans_of_item[0].item.doc.name, said)
+    show_sources(found, run)
     return result(run)

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from podplan.argocd.application import Application, is_ours, left_out, read, unfit
 from podplan.argocd.choosing import Chosen, chosen
 from podplan.argocd.judging import FLAG, PARAMETER, judged
-from podplan.argocd.masking import masked
 from podplan.argocd.parameters import Given
 from podplan.check import Result
 from podplan.findings import Severity
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import Item, identity
+from podplan.redaction.detection import flag_values
+from podplan.redaction.redactor import Redactor
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source
@@ -56,10 +57,12 @@ def generate(
     application = read(folder, exclude, reader)
     included = _included(application, manifests)
     wanted = chosen(application.profiles, asked)
-    made = [plan for one in wanted for plan in _plans(one, asked, settings, reader)]
+    made = [plan for one in wanted for plan in _plans(one, settings, reader)]
     crs = [item for item in included if item.what == "cr"]
     by_hand = [plan for item in crs for plan in plans(item, settings, reader)]
-    result = judged(application.sources, [*made, *by_hand], included, settings, reader)
+    given = {key: value for one in wanted for key, value in one.sets.items()}
+    with_params = settings._replace(sets=given)
+    result = judged(application.sources, [*made, *by_hand], included, with_params, reader)
     broken = (source.file for source in application.sources if _is_broken(source))
     lacking = (*broken, *_lacking(wanted, made))
     compiled = list(_compiled(made))
@@ -67,8 +70,6 @@ def generate(
         beside = [_Made(item.doc.data, item.doc.name) for item in included]
         _refuse_lists(beside)
         _refuse_duplicates([*compiled, *beside], asked.namespace)
-    told = [found._replace(message=masked(found.message, asked.params)) for found in result.findings]
-    result = result._replace(findings=told)
     return Generated([one.data for one in compiled], [item.doc.data for item in included], result, lacking)
 
 
@@ -83,13 +84,13 @@ def _included(application: Application, manifests: str) -> list[Item]:
     return []
 
 
-def _plans(one: Chosen, asked: Given, settings: Settings, reader: Reader) -> Iterator[Plan]:
+def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
     own = settings._replace(environments=one.environments, sets=one.sets)
     try:
         yield from plans(one.profile.item, own, reader)
     except RequestError as error:  # about the value of a flag, which here was a parameter
         told = str(error).replace(FLAG, PARAMETER, 1)
-        raise RequestError(masked(told, asked.params)) from None
+        raise RequestError(Redactor(flag_values(one.sets)).text(told)) from None
 
 
 def _is_broken(source: Source) -> bool:

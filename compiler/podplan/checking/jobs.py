@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from podplan.checking.again import job_of, job_of_object
 from podplan.checking.rows import Origin
@@ -11,16 +12,19 @@ from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding
 from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
-from podplan.lint.checks._stars import Hidden, hidden
 from podplan.lint.fold import findings
 from podplan.lint.locate import locate
-from podplan.lint.masking import has_secrets, named_in_bases, secrets, values_of, values_set
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import enforced
 from podplan.lint.subject import Job
 from podplan.pipeline import Plan, check_object
 from podplan.provenance import Doc
 from podplan.reading.documents import Item, identity
+from podplan.redaction.hints import may_hold_secret
+from podplan.typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from podplan.redaction.redactor import Redactor
 
 NEEDED = ("PersistentVolumeClaim", "Namespace")
 
@@ -35,9 +39,9 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
     file = ""
     ids: list[str] = []
     jobs: list[Job] = []
-    secret = values_set(run.settings.sets)
+    docs: list[Doc | None] = []
+    text: str | None = ""
     for plan in made:
-        known = len(run.secrets)
         file = plan.item.doc.name
         crs += [plan.cr] if plan.cr is not None else []
         if plan.variant is not None:
@@ -50,11 +54,24 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
             jobs.append(job)
         ruled = _ruled(job, file, run) if job is not None else ()
         sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *ruled)]
-        behind = _behind(plan)
-        if len(run.secrets) > known or has_secrets(plan.item.doc) or behind:
-            secret |= values_of([plan.item.doc, plan.profile, plan.cr, job and job.before, *behind])
+        docs += [plan.item.doc, plan.profile, plan.cr, job and job.before]
+        docs += [seen.doc for seen in plan.seen if plan.profile is None]
+        if job is not None and job.before is not None:
+            text = None
+        elif text is not None:
+            text = _whole_text(plan.item.doc)
     sightings += _of_all_variants(ids, tuple(jobs), file, run)
-    return run.silences.annotated(file, crs, findings(sightings, len(ids), _hidden(secret)))
+    secrets = secrets_of(docs, run.settings.sets, text)
+    found = findings(sightings, secrets, ids)
+    run.hide(found, secrets)
+    if jobs and jobs[0].profile is not None and (run.settings.environments != "all" or run.settings.sets):
+        found = list(map(_with_unsafe_fix, found))
+    return run.silences.annotated(file, crs, found)
+
+
+def _with_unsafe_fix(found: Finding) -> Finding:
+    """The finding of some variants of a profile: nobody looked at what a fix does to the others."""
+    return found._replace(fix=found.fix._replace(safe=False)) if found.fix is not None else found
 
 
 def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
@@ -63,13 +80,13 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
     job = job_of_object(item, run.settings)
     run.together.add(job, origin)
     policies = run.silences.ruling(item.doc.name).policies
-    known = len(run.secrets)
-    run.secrets += secrets(run.silences.terms.known, job)
-    holds = len(run.secrets) > known or has_secrets(item.doc)  # of a Secret no check quotes a value
-    secret = values_of([item.doc]) if holds else set[str]()
+    # Of a Secret no check quotes a value, and a value may be a word of the sentence.
+    docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
+    secrets = secrets_of(docs, text=_whole_text(item.doc))
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
-    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1, _hidden(secret))
-    return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
+    found = findings((Sighting("", one, identity(item.doc.data)) for one in seen), secrets)
+    run.hide(found, secrets)
+    return run.silences.annotated(item.doc.name, [item.doc], found)
 
 
 def note_need(item: Item, run: Run, origin: Origin) -> None:
@@ -93,7 +110,8 @@ def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run)
 
 def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     """What a policy about all jobs says of one, if it is on for the file of that job."""
-    cr = run.together.job(number).cr
+    job = run.together.job(number)
+    cr = job.cr
     assert cr is not None
     file = locate(cr, ()).location.file
     rule = next(
@@ -101,7 +119,9 @@ def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     )
     if rule is None:
         return []
-    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1)
+    secrets = secrets_of([cr, job.profile], run.settings.sets)
+    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], secrets)
+    run.hide(said, secrets)
     about = tuple(filter(None, (run.together.file(number), *sorted(set(seen.about)))))
     return [one._replace(about=about) for one in run.silences.annotated(file, [cr], said)]
 
@@ -120,25 +140,36 @@ def _lowered(plan: Plan, run: Run) -> Job | None:
     return job_of(plan, run.settings, run.before)
 
 
-def _hidden(secrets: set[str]) -> Hidden | None:
-    """What no finding may say; a shell makes words of a variable."""
-    return hidden(secrets, secrets) if secrets else None
+def secrets_of(
+    docs: Iterable[Doc | None], sets: Mapping[str, str] = {}, text: str | None = None
+) -> Callable[[], Redactor | None]:
+    """What gives, once it is asked for, what hides the secrets of documents and of ``--set`` flags.
+
+    ``text`` is where all of the documents come from, None where that is more than one text.
+    """
+
+    @cache
+    def redactor() -> Redactor | None:
+        if text is not None and not sets and not may_hold_secret(text):
+            return None
+        from podplan.lint.redaction import redactor_for
+        from podplan.redaction.detection import flag_values
+
+        return redactor_for(docs, flag_values(sets))
+
+    return redactor
 
 
-def _behind(plan: Plan) -> tuple[Doc, ...]:
-    """The bases of a profile and what was made of them, where one names a secret."""
-    if "extends" not in mapping(plan.item.doc.data, "spec"):
-        return ()
-    failed = (seen.doc for seen in plan.seen if seen.level == "profile")
-    profiles = [plan.profile] if plan.profile is not None else failed
-    found = {id(doc): doc for profile in profiles for doc in named_in_bases(profile)}
-    return tuple(found.values())
+def _whole_text(doc: Doc) -> str | None:
+    """The text of the file that a document is written in, if that is all there is of it: without bases."""
+    if doc.source is None or "extends" in mapping(doc.data, "spec"):
+        return None
+    return doc.source.text
 
 
 def _ruled(job: Job, file: str, run: Run) -> list[Seen]:
     """What the policies say of a job."""
     policies = run.silences.ruling(file, enforced(job)).policies
-    run.secrets += secrets(run.silences.terms.known, job)
     for policy in lacking(policies, job):
         run.silences.undecided.add(policy.rule.code)
         if lacks(policy, job) == "base":

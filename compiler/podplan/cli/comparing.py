@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from podplan.calibration.adopting import adoption
 from podplan.calibration.digits import without_digits
 from podplan.calibration.dump import ASKED, Dump, Object, of_job, read_dump
-from podplan.calibration.folding import folded
+from podplan.calibration.folding import Told, folded
 from podplan.calibration.job import Compared, compared
 from podplan.calibration.writing import with_settings
 from podplan.cli.exits import CLEAN, FINDINGS, WRONG_REQUEST
@@ -20,6 +20,7 @@ from podplan.limits import MAX_FILE_BYTES
 from podplan.provenance import Doc
 from podplan.pruning import pruned
 from podplan.reading.files import in_user_terms, root_of
+from podplan.redaction.redactor import Redactor, build_redactor, path_steps, redact_change
 from podplan.report import comparison
 from podplan.requests import RequestError
 from podplan.schema import check_cr
@@ -59,8 +60,15 @@ def compare(made: Produced, path: str, dump: str, adopt: bool, format_: str, fla
         count = len(wanted.values)
         notes.append(f"wrote {count} setting{'' if count == 1 else 's'} into {target}")
     render, out = (comparison.as_json, write) if format_ == "json" else (comparison.as_text, write_text)
-    out(render(folded(before.differences, wanted.by), wanted.values, before.kind, notes))
+    secrets = build_redactor((cr.data, *found.objects))
+    told = [_redacted(one, secrets) for one in folded(before.differences, wanted.by)]
+    out(render(told, secrets.value(dict(wanted.values)), before.kind, notes))
     return FINDINGS if left else CLEAN
+
+
+def _redacted(told: Told, secrets: Redactor) -> Told:
+    predicted, real = redact_change(told.predicted, told.real, path_steps(told.part), told.kind, secrets)
+    return told._replace(predicted=predicted, real=real)
 
 
 def _job(made: Produced, path: str, objects: list[Object], file: str) -> tuple[Doc, Dump]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from podplan.diff.folding import JOB, TRAINING, Folding
 from podplan.diff.impact import impact
 from podplan.diff.lowered import Lowered, lowered
-from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference, JobChange, Level
+from podplan.diff.model import ABSENT, Diff, Difference, JobChange, Level
 from podplan.diff.outcomes import is_unknown, of_broken, outcome
 from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, paired
-from podplan.diff.secrets import hidden, masked, secrets_of
 from podplan.diff.trees import Job, Stale, Tree
 from podplan.diff.values import Delta, compared
 from podplan.facts.changes import is_named_later
 from podplan.findings import Location, Path
 from podplan.lint.locate import locate
+from podplan.lint.redaction import redactor_for
 from podplan.provenance import Doc, trace
+from podplan.redaction.redactor import Redactor, path_steps, redact_change
+
+_HOLDS_TEXT = ("Secret", "ConfigMap")
 
 
 class _Part(NamedTuple):
@@ -47,7 +50,7 @@ def compare(before: Tree, after: Tree, level: Level = "lowered", base: str = "",
     ``lowered`` the objects that the controllers make, and of the CRs what none of those shows.
     """
     pairs = paired(before, after)
-    secrets = sorted(secrets_of((*before.jobs, *after.jobs)), key=lambda value: (-len(value), value))
+    secrets = _redactor((*before.jobs, *after.jobs))
     changes: list[JobChange] = []
     folding = Folding()
     for pair in pairs:
@@ -69,7 +72,7 @@ def compare(before: Tree, after: Tree, level: Level = "lowered", base: str = "",
         [pair.before for pair in counted if pair.before is not None],
         [pair.after for pair in counted if pair.after is not None],
     )
-    told = tuple(_masked(one, secrets) for one in folding.differences())
+    told = tuple(_redacted(one, secrets) for one in folding.differences())
     return Diff(base, head, level, sums, tuple(changes), told, tuple(_notes(after, before, pairs, changes)))
 
 
@@ -158,13 +161,15 @@ def _placer(doc: Doc | None, path: Path) -> Callable[[], Location | None]:
     return lambda: locate(doc, path).location if doc is not None and path else None
 
 
-def _masked(one: Difference, secrets: list[str]) -> Difference:
-    sides = (hidden(one.part, value) for value in (one.before, one.after))
-    before, after = (masked(value, secrets, one.kind, one.path) for value in sides)
-    if before == after and isinstance(after, str):
-        after += ANOTHER
-    elif before == after and isinstance(after, list) and after:
-        after = [*after, ANOTHER.strip()]
+def _redactor(jobs: Iterable[Job]) -> Redactor:
+    """What hides the secrets of profiles, CRs, and lowered objects that hold text of them."""
+    docs = [doc for job in jobs for doc in (job.cr, job.profile) if doc is not None]
+    docs += [group.doc for job in jobs for group in job.groups if group.doc.data["kind"] in _HOLDS_TEXT]
+    return redactor_for(docs)
+
+
+def _redacted(one: Difference, secrets: Redactor) -> Difference:
+    before, after = redact_change(one.before, one.after, path_steps(one.part), one.kind, secrets)
     return one._replace(before=before, after=after)
 
 

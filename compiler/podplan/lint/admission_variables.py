@@ -70,7 +70,10 @@ _CR = {
     "launcher_containers": "variables.trained.filter(t, t.type == 'launcher').map(t, t.container)",
     "launcher_names": "variables.launcher_containers.map(c, c.?env.orValue([]).map(e, e.name))",
     "worker_names": """
-        variables.trained.filter(t, t.type == 'worker').map(t, t.container.?env.orValue([]).map(e, e.name))
+        variables.trained.filter(t, t.type == 'worker').map(t, t.container.?env.orValue([]).filter(e,
+        object.kind != 'ColossalAIJob' || !e.?valueFrom.?resourceFieldRef.hasValue()
+        && e.?valueFrom.?fieldRef.?fieldPath.orValue('metadata.namespace') in ['metadata.namespace',
+        'spec.serviceAccountName']).map(e, e.name))
     """,
     "too_many_names": """
         variables.worker_names.exists(l, l.size() > 2000 || l.join('').size() > 60000
@@ -100,7 +103,9 @@ _CR = {
         v.?emptyDir.?medium.orValue('') == 'Memory' && t.container.?volumeMounts.orValue([]).exists(m,
         m.name == v.name && m.mountPath.matches('^/dev/shm/*$')))
         .map(v, {'size': quantity(string(v.emptyDir.?sizeLimit.orValue('-1'))).asApproximateFloat(),
-        'memory': t.pod.containers.all(c, c.?resources.?limits.?memory.hasValue()) ? t.pod.containers
+        'memory': t.pod.?resources.?limits.?memory.hasValue()
+        ? quantity(string(t.pod.resources.limits.memory)).asApproximateFloat()
+        : t.pod.containers.all(c, c.?resources.?limits.?memory.hasValue()) ? t.pod.containers
         .map(c, quantity(string(c.resources.limits.memory)).asApproximateFloat()).sum() : -1.0}))
     """,
 }

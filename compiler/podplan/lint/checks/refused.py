@@ -9,6 +9,7 @@ from podplan.launchers.find import Invocation
 from podplan.launchers.words import Fault
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._launches import launches
+from podplan.lint.checks.launcher_words import joined_words
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
@@ -19,8 +20,8 @@ _OF_SCRIPT = pattern(r"needs a script|takes a script")
 def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
 
-    ``params["option"]`` keeps to what is wrong with one option, ``params["except"]`` leaves one out, and
-    ``params["certain"]`` keeps to what every version refuses, or to the rest.
+    ``params["except"]`` leaves one option out, and ``params["certain"]`` keeps to what every version refuses,
+    or to the rest.
     """
     job = subject.job
     if mode(job, "debug"):
@@ -32,8 +33,10 @@ def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator
             kind_of(job) == "DeepSpeedJob" and found.launcher == "deepspeed"
         ):
             continue
+        # Another rule reports several options in one word.
+        joined = joined_words(found.launcher, found.words, found.facts.line) if found.facts else ()
         for fault in found.errors:
-            if not _is_of(found, fault, params):
+            if not _is_of(found, fault, params) or fault.word in joined:
                 continue
             when = f" ({fault.only})" if fault.only else ""
             instead = _instead(job, found) if _OF_SCRIPT.search(fault.sentence) else ""
@@ -54,7 +57,6 @@ def _instead(job: Job, found: Invocation) -> str:
 
 
 def _is_of(found: Invocation, fault: Fault, params: Mapping[str, Any]) -> bool:
-    """Whether a fault concerns the options that are asked for."""
+    """Whether a fault concerns none of the options that are left out."""
     at = [name for name, option in found.options.items() if fault.word in (option.word, option.flag)]
-    is_asked = params.get("certain") in (None, not fault.only)
-    return is_asked and params.get("option") in (None, *at) and params.get("except") not in at
+    return params.get("certain") in (None, not fault.only) and params.get("except") not in at
