@@ -37,7 +37,16 @@ SECRET_NAMES = [
 ]
 OTHER_NAMES = [
     *("tokenizer", "TOKENIZERS_PARALLELISM", "max_tokens", "num_tokens", "tokens_per_batch", "maxToken"),
-    *("PAD_TOKEN", "eos_token", "padToken", "tokenPath", "token_id", "tokenType", "MAX_TOKENS"),
+    *(
+        "PAD_TOKEN",
+        "eos_token",
+        "padToken",
+        "placeholder_token",
+        "tokenPath",
+        "token_id",
+        "tokenType",
+        "MAX_TOKENS",
+    ),
     *("passthrough", "bypass", "compass", "forward_pass", "secretName", "PASSWORD_FILE", "secretKeyRef"),
     *("key_padding", "SORT_KEY", "publicKey", "keys", "AWS_ACCESS_KEY_ID", "PWD", "OLDPWD", "", "a" * 600),
 ]
@@ -119,6 +128,18 @@ def test_what_a_policy_reports(name: str, value: str, expected: bool) -> None:
         {"params": {"tokens": {"default": "words"}, "password": "MARK"}},
         {"params": {"db": {"default": {"password": "MARK", "host": "words"}}}},
         {"values": {"password": "MARK", "rate": "words", "api_key": ["MARK"]}},
+        {
+            "command": ["curl", "-u", "me:MARK-MARK", "https://words/"],
+            "args": ["/bin/words", "-u", "a:words"],
+        },
+        {
+            "command": [
+                "bash",
+                "-c",
+                "curl -sL --user me:MARK-MARK https://words; sshpass -p MARK-MARK ssh a@b",
+            ]
+        },
+        {"command": ["sshpass", "-p", "MARK-MARK", "ssh", "-p", "22222222", "words@words"]},
         {"args": ["--api-key", "MARK-MARK", "--epochs", "90", "--token=MARK-MARK", "--use-token", "--x"]},
         {"a": {"apiToken": "MARK", "imagePullSecrets": ["name"], "serviceAccountToken": {"path": "x"}}},
         {"metadata": {"annotations": {"a/b": '{"env": [{"name": "A_TOKEN", "value": "MARK-MARK"}]}'}}},

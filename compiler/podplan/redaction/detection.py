@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from podplan.patterns import pattern
@@ -50,11 +50,19 @@ _BEARER = pattern(r"\b(?:bearer|basic)\s+(?=[\w.~+/-]{6})", re.IGNORECASE)
 # The name and the sign before a value: TOKEN=…, --api-key=…, "token": …; and an option before its value.
 _ASSIGNMENT = pattern(r"(?<![\w.$-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:[ \t]{0,20}=|:(?=[\s\"']))[ \t]{0,20}")
 _OPTION = pattern(r"(?<![\w.$-])--?([A-Za-z_][\w.-]*)[ \t]+(?!-)")
+# What curl and sshpass take as a password, which no name says.
+_LOGIN = pattern(
+    r"\b(?:curl\b[^\n;|&]{0,500}?\s(?:-u|--user)(?:=|[ \t]+)[\"']?[^\s\"':$]*:|sshpass[ \t]+-p[ \t]*)"
+    r"(?=[\"']?[^\s\"':$])"
+)
+_LOGIN_OPTIONS = frozenset({"-u", "--user", "-p"})
 _VALUE = pattern(
     r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|[\"']([^\r\n]*)|(?:(?:bearer|basic|token)\s+)?([^\s\"']+)",
     re.IGNORECASE | re.DOTALL,
 )
 _BEHIND_A_VALUE = ";,&|)}]"
+# Values of options that are paths or references, and that a policy does not report in a command line.
+_REFERENCE = pattern(r"~.*|\.{1,2}/.*|@.*|(?:id|src|env|file|vault|arn)[:=].*", re.DOTALL)
 _LONGEST_JSON = 1_000_000  # characters of a text that is read as JSON
 
 # Fields whose keys are names of variables, and not of fields.
@@ -79,6 +87,21 @@ class Secret(NamedTuple):
 
     path: Path
     part: str = ""
+
+
+class Exposure(NamedTuple):
+    """A secret in one of the words of a command line, and in general words ``what`` it is."""
+
+    number: int
+    what: str
+
+
+class _TextSecret(NamedTuple):
+    """A secret in a text: offsets, the end exclusive; ``what`` is "" where it may be none."""
+
+    start: int
+    end: int
+    what: str
 
 
 def is_secret(name: str, value: str) -> bool:
@@ -278,7 +301,7 @@ def _is_broken_text(value: dict[Any, Any]) -> bool:
     return bool(value) and all(below is None and key not in _NO_VALUES for key, below in value.items())
 
 
-def _values_of_options(words: list[Any]) -> Iterator[int]:
+def _values_of_options(words: Sequence[Any]) -> Iterator[int]:
     """The indexes of words that are the value of the option before: [--api-key, …]."""
     for number, (option, value) in enumerate(pairwise(words), 1):
         if (
@@ -287,7 +310,17 @@ def _values_of_options(words: list[Any]) -> Iterator[int]:
             and _is_option(option)
             and not _is_option(value)
         ):
-            yield from [number] if "=" not in option and is_secret(option, value) else []
+            name = "password" if option in _LOGIN_OPTIONS and _logs_in(words, option, value) else option
+            yield from [number] if "=" not in option and is_secret(name, value) else []
+
+
+def _logs_in(words: Sequence[Any], option: str, value: str) -> bool:
+    """Whether a word has the password that curl or sshpass takes."""
+    program = str(words[0]).rpartition("/")[2]
+    if program == "curl":
+        _, sign, password = value.partition(":")
+        return option != "-p" and sign == ":" and not is_shown(password)
+    return program == "sshpass" and option == "-p"
 
 
 def _is_option(word: str) -> bool:
@@ -296,23 +329,36 @@ def _is_option(word: str) -> bool:
 
 def find_text_secrets(text: str) -> list[tuple[int, int]]:
     """Where a text holds secrets by itself, in order and without overlaps: the offsets, the end exclusive."""
+    return merge_spans((one.start, one.end) for one in _text_secrets(text))
+
+
+def find_command_secrets(words: Sequence[str]) -> Iterator[Exposure]:
+    """The words of a command line that certainly hold a secret as text, each once."""
+    of_options = set(_values_of_options(words))
+    for number, word in enumerate(words):
+        if number in of_options and not _REFERENCE.fullmatch(word):
+            yield Exposure(number, f"the value of {words[number - 1]}")
+        elif what := next((one.what for one in _text_secrets(word) if one.what), ""):
+            yield Exposure(number, what)
+
+
+def _text_secrets(text: str) -> Iterator[_TextSecret]:
     if not may_hold_secret(text):
-        return []
-    found: list[tuple[int, int]] = []
+        return
     if "://" in text:
         for match in _USERINFO.finditer(text):
             number = 1 if match[1] is not None else 2
             is_web = text.endswith(("http", "https"), 0, match.start())
             if not is_shown(match[number]) and (number == 1 or is_web):
-                found.append(match.span(number))
+                is_password = number == 1 and not _NOT_REPORTED.fullmatch(match[number])
+                yield _TextSecret(*match.span(number), "the password of a URL" if is_password else "")
     if "PRIVATE KEY" in text:
-        found += _private_keys(text)
+        yield from (_TextSecret(*span, "a private key") for span in _private_keys(text))
     if may_hold_token(text):
-        found += (match.span() for match in _TOKEN.finditer(text))
-    found += _assigned(text)
+        yield from (_TextSecret(*match.span(), "an access token") for match in _TOKEN.finditer(text))
+    yield from _assigned(text)
     if text.lstrip()[:1] in ("{", "[") and len(text) <= _LONGEST_JSON:
-        found += _of_json(text)
-    return merge_spans(found)
+        yield from (_TextSecret(*span, "") for span in _of_json(text))
 
 
 def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -334,7 +380,7 @@ def _private_keys(text: str) -> Iterator[tuple[int, int]]:
         yield begin.start(), at
 
 
-def _assigned(text: str) -> Iterator[tuple[int, int]]:
+def _assigned(text: str) -> Iterator[_TextSecret]:
     """The values that a text gives to names of secrets."""
     done = 0
     for finder in (_ASSIGNMENT, _OPTION):
@@ -342,23 +388,30 @@ def _assigned(text: str) -> Iterator[tuple[int, int]]:
             names = field_names_secret if match[0].rstrip().endswith(":") else names_secret
             if match.end() >= done and names(match[1]) and (found := _value(text, match.end(), match[1])):
                 yield found
-                done = found[1]
+                done = found.end
         done = 0
-    for match in _BEARER.finditer(text):
-        if match.end() >= done and (found := _value(text, match.end(), "authorization")):
-            yield found
-            done = found[1]
+    for finder, what in ((_BEARER, "an Authorization header"), (_LOGIN, "a login")):
+        for match in finder.finditer(text) if finder is _BEARER or _may_log_in(text) else ():
+            if match.end() >= done and (found := _value(text, match.end(), "authorization")):
+                yield found._replace(what=found.what and f"the value of {what}")
+                done = found.end
 
 
-def _value(text: str, at: int, name: str) -> tuple[int, int] | None:
-    """Where the value of a name that begins at ``at`` stands; None for one that is no secret."""
+def _may_log_in(text: str) -> bool:
+    return "curl" in text or "sshpass" in text
+
+
+def _value(text: str, at: int, name: str) -> _TextSecret | None:
+    """The value of a name that begins at ``at``; None for one that is no secret."""
     value = _VALUE.match(text, at)
     if value is None or value.lastindex is None:
         return None
     start, end = value.span(value.lastindex)
     if value.lastindex == 4:
         end = start + len(text[start:end].rstrip(_BEHIND_A_VALUE))
-    return (start, end) if is_secret(name, text[start:end]) or _DIGITS.fullmatch(text, start, end) else None
+    if not is_secret(name, text[start:end]):
+        return _TextSecret(start, end, "") if _DIGITS.fullmatch(text, start, end) else None
+    return _TextSecret(start, end, "" if _REFERENCE.fullmatch(text, start, end) else f"the value of {name}")
 
 
 def _of_json(text: str) -> Iterator[tuple[int, int]]:

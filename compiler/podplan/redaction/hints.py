@@ -18,7 +18,7 @@ _SIGNS = {ord(sign): None for sign in "_-./ \t"}
 
 def may_hold_secret(text: str) -> bool:
     """Whether a text may hold a secret."""
-    if may_hold_token(text) or "PRIVATE KEY" in text or ("://" in text and "@" in text):
+    if may_hold_token(text) or "PRIVATE KEY" in text or ("://" in text and "@" in text) or "curl" in text:
         return True
     squeezed = text.lower().translate(_SIGNS)
     return any(name in squeezed for name in _NAMES)

@@ -30,7 +30,7 @@ _ENDINGS = (
 _PIECES_OF_TEXT = (
     " pad eos bos unk cls sep mask stop end start begin fim eot eod bot boi eoi boa eoa image video audio"
     " speech special space blank ignore text think max min num per first last next new sub prefix suffix"
-    " vocab "
+    " vocab placeholder initializer modifier concept response instruction reasoning separator delimiter "
 )
 # What others are secrets of, by their last word.
 _OWNERS = {

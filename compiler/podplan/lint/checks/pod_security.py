@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from podplan.findings import Path, value_at
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, CAPABILITIES_OF_SOME, starts_sshd
 from podplan.lint.checks.networks import rdma_device
 from podplan.lint.pod_security import beyond_baseline, may_break
-from podplan.lint.pod_security.pod import CONTAINER_LISTS, containers, mapping, spec, texts, written
+from podplan.lint.pod_security.pod import CONTAINER_LISTS, containers, mapping, members, spec, texts, written
 from podplan.lint.subject import Hit, Job, Subject, for_one
+from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
 WITHOUT_IPC_LOCK = " and raise the limit of locked memory on the nodes instead (NET003)"
+# A folder of data: none of the system, of users, or of what runs there.
+_DATA = pattern(
+    r"(?!/(?:bin|boot|dev|etc|home|lib\w*|opt|proc|root|run|sbin|sys|tmp|usr|var)(?:/|\Z))(?!.*/\.\.(?:/|\Z))"
+    r"/[^/]+/.*[^/]/?"
+)
 _NEEDED = f"{', '.join(CAPABILITIES_AS_ROOT[:-1])} and {CAPABILITIES_AS_ROOT[-1]}"
 _BY_SOME = ", ".join(f"{name} {why}" for name, why in CAPABILITIES_OF_SOME.items())
 _OTHER_USER = (
@@ -53,14 +59,14 @@ def pod_security(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
 
     Values: ``what``, ``otherwise``: by what else, and ``sshd``: what to do where the container starts sshd.
     The rules are those of Kubernetes ``params["version"]``, else of the run. ``params["enforced"]`` is there
-    where the namespace is known to refuse such Pods; elsewhere a container with an RDMA device may
-    add IPC_LOCK, which it needs on nodes that limit locked memory (NET003).
+    where the namespace is known to refuse such Pods; elsewhere some are taken for intended (_TOLERATED).
     """
     control = params["control"]
-    allowed = () if "enforced" in params else _for_rdma(subject.data, control)
     fields = _written(subject.job).get(id(subject.data))
     if fields is not None and not may_break(control, fields):
         return
+    tolerated = _TOLERATED.get(control)
+    allowed = tuple(tolerated(subject.data)) if tolerated and "enforced" not in params else ()
     version = params.get("version", subject.job.version)
     for path, what in beyond_baseline(subject.data, control, version):
         if path in allowed:
@@ -70,17 +76,43 @@ def pod_security(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         yield Hit(path, {"what": what + advice.note, "otherwise": otherwise, "sshd": advice.help})
 
 
-def _for_rdma(pod: Any, control: str) -> tuple[Path, ...]:
-    """Where containers with an RDMA device add IPC_LOCK."""
-    if control != "capabilities":
-        return ()
-    return tuple(
-        (*one.base, "securityContext", "capabilities", "add", number)
+def _locked_memory(pod: Any) -> Iterator[Path]:
+    """Where containers with an RDMA device add IPC_LOCK, needed on nodes that limit locked memory."""
+    for one in containers(pod):
+        if rdma_device(one.data) is not None:
+            for number, name in texts(mapping(one.context.get("capabilities")).get("add")):
+                if name == "IPC_LOCK":
+                    yield (*one.base, "securityContext", "capabilities", "add", number)
+
+
+def _network_of_devices(pod: Any) -> Iterator[Path]:
+    """The hostNetwork of a Pod with an RDMA device, whose network interface may exist on the node alone."""
+    if any(rdma_device(one.data) is not None for one in containers(pod)):
+        yield "spec", "hostNetwork"
+
+
+def _data_of_nodes(pod: Any) -> Iterator[Path]:
+    """Volumes with data of the node that no container can change, and that are no part of its system."""
+    mounts = [
+        (name, mount.get("readOnly") is True)
         for one in containers(pod)
-        if rdma_device(one.data) is not None
-        for number, name in texts(mapping(one.context.get("capabilities")).get("add"))
-        if name == "IPC_LOCK"
-    )
+        for _, mount in members(one.data.get("volumeMounts"))
+        if isinstance(name := mount.get("name"), str)
+    ]
+    for number, volume in members(spec(pod).get("volumes")):
+        path = mapping(volume.get("hostPath")).get("path")
+        is_read_only = [read_only for name, read_only in mounts if name == volume.get("name")]
+        if isinstance(path, str) and is_read_only and all(is_read_only) and _DATA.fullmatch(path):
+            yield "spec", "volumes", number, "hostPath"
+
+
+# What a Pod needs on some clusters, by the control that it breaks.
+_TOLERATED: dict[str, Callable[[Any], Iterator[Path]]] = {
+    "capabilities": _locked_memory,
+    "hostNamespaces": _network_of_devices,
+    "hostPorts": _network_of_devices,
+    "hostPathVolumes": _data_of_nodes,
+}
 
 
 def _for_sshd(pod: Any, control: str, path: Path) -> Advice:
