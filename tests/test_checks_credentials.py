@@ -23,7 +23,7 @@ def pod(**fields: Any) -> Data:
 
 
 def said(given: Data) -> list[str]:
-    return [found.message for found in findings({"object": given}, "SEC031") if found.rule == "SEC031"]
+    return [found.message for found in findings({"object": given}, "SEC021") if found.rule == "SEC021"]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_no_report_shows_the_secret(form: str, tmp_path: Path) -> None:
     run = CliRunner().invoke(
         podplan, ["check", "--isolated", "--no-cache", "--format", form, str(tmp_path / "pod.yaml")]
     )
-    assert "SEC031" in run.output
+    assert "SEC021" in run.output
     assert SECRET not in run.output
     if form == "json":
-        (found,) = [one for one in json.loads(run.stdout)["findings"] if one["rule"] == "SEC031"]
+        (found,) = [one for one in json.loads(run.stdout)["findings"] if one["rule"] == "SEC021"]
         assert found["severity"] == "warning"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from podplan.redaction.redactor import Redactor
 
 # The rules whose findings lie on a secret.
-ON_SECRETS = frozenset({"PROF107", "SEC031"})
+ON_SECRETS = frozenset({"PROF107", "SEC021"})
 _QUOTED = pattern(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
