@@ -265,7 +265,10 @@ def words_after_shell_script(subject: Subject, _: Mapping[str, Any]) -> Iterator
             continue
         if _is_of_controller(subject, line.paths[shell.script]):
             continue  # what becomes of words behind it is not known
-        yield source.hit(shell.rest, shell=shell.name(line), count=counted(len(rest), "word"))
+        hit = source.hit(shell.rest, shell=shell.name(line), count=counted(len(rest), "word"))
+        at = line.paths[shell.script]
+        place = (source.doc, at) if source.doc is not None else (subject.doc, (*subject.base, *at))
+        yield hit._replace(related=[(*place, "the script ends with this word")])
 
 
 def _is_of_controller(subject: Subject, path: Path) -> bool:

@@ -1,0 +1,98 @@
+"""Jobs that others wrote and judged: each mistake is reported at its line, and clean jobs give infos alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+from tests.command import podplan
+
+AUDIT = Path(__file__).parent.parent / "fixtures" / "audit"
+SETS = sorted(path.parent for path in AUDIT.glob("*/mistakes.yaml"))
+MOST_NOT_FOUND = 0.05
+
+
+class Mistake(NamedTuple):
+    """A job with one mistake, the lines at which a report of it is right, and why podplan has none."""
+
+    file: Path
+    lines: frozenset[int]
+    not_found: str
+
+
+@cache
+def load(folder: Path, name: str) -> list[dict[str, Any]]:
+    """The entries of mistakes.yaml or clean.yaml, each with the path of its job."""
+    text = (folder / f"{name}.yaml").read_text("utf-8")
+    entries: list[dict[str, Any]] = yaml.safe_load(text)
+    return [{**entry, "file": folder / name / Path(entry["file"]).name} for entry in entries]
+
+
+@cache
+def load_mistakes(folder: Path) -> list[Mistake]:
+    return [
+        Mistake(
+            entry["file"],
+            frozenset([entry["line"], *entry.get("lines", [])]),
+            entry.get("not_found", ""),
+        )
+        for entry in load(folder, "mistakes")
+    ]
+
+
+def parameters(files: list[Any]) -> Iterator[Any]:
+    for entry in files:
+        file = entry.file if isinstance(entry, Mistake) else entry
+        yield pytest.param(entry, id=f"{file.parent.parent.name}/{file.stem}")
+
+
+def report(file: Path) -> list[dict[str, Any]]:
+    """The warnings and errors of podplan for one file by itself."""
+    run = podplan("check", "--isolated", "--no-cache", "--format", "json", file.name, cwd=file.parent)
+    assert run.code in (0, 1), run.err
+    return [one for one in json.loads(run.out)["findings"] if one["severity"] != "info"]
+
+
+def is_at(finding: dict[str, Any], mistake: Mistake) -> bool:
+    """Whether a finding, or a place that it points at as well, lies on a line of a mistake."""
+    lines = {finding["line"], *(one["line"] for one in finding.get("related", []))}
+    return not mistake.lines.isdisjoint(lines)
+
+
+@pytest.mark.parametrize("mistake", parameters([one for folder in SETS for one in load_mistakes(folder)]))
+def test_mistakes(mistake: Mistake) -> None:
+    findings = report(mistake.file)
+    is_found = any(is_at(finding, mistake) for finding in findings)
+    if mistake.not_found:
+        assert not is_found, "it is found now: remove not_found"
+    else:
+        assert is_found, [(one["rule"], one["line"], one["message"]) for one in findings]
+
+
+@pytest.mark.parametrize("file", parameters([e["file"] for folder in SETS for e in load(folder, "clean")]))
+def test_clean_jobs(file: Path) -> None:
+    assert [(one["rule"], one["line"], one["message"]) for one in report(file)] == []
+
+
+@pytest.mark.parametrize("folder", SETS, ids=lambda folder: folder.name)
+def test_few_mistakes_are_not_found(folder: Path) -> None:
+    mistakes = load_mistakes(folder)
+    not_found = [one for one in mistakes if one.not_found]
+    assert len(not_found) <= MOST_NOT_FOUND * len(mistakes)
+
+
+@pytest.mark.parametrize("folder", SETS, ids=lambda folder: folder.name)
+def test_each_job_is_judged_once(folder: Path) -> None:
+    for name in ("mistakes", "clean"):
+        judged = [entry["file"] for entry in load(folder, name)]
+        assert sorted(judged) == sorted((folder / name).glob("*.yaml"))
+
+
+def test_the_first_set_is_there() -> None:
+    assert "first" in [folder.name for folder in SETS]
