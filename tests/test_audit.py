@@ -1,9 +1,8 @@
-"""Jobs that others wrote and judged: each mistake is reported at its line, and clean jobs give infos alone."""
+"""Jobs that others wrote and judged: mistakes are reported at their lines, clean jobs give infos alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,10 +45,10 @@ def load_mistakes(folder: Path) -> list[Mistake]:
     ]
 
 
-def parameters(files: list[Any]) -> Iterator[Any]:
-    for entry in files:
-        file = entry.file if isinstance(entry, Mistake) else entry
-        yield pytest.param(entry, id=f"{file.parent.parent.name}/{file.stem}")
+def name_of(entry: Mistake | Path) -> str:
+    """The set and the job of a test."""
+    file = entry.file if isinstance(entry, Mistake) else entry
+    return f"{file.parent.parent.name}/{file.stem}"
 
 
 def report(file: Path) -> list[dict[str, Any]]:
@@ -65,7 +64,7 @@ def is_at(finding: dict[str, Any], mistake: Mistake) -> bool:
     return not mistake.lines.isdisjoint(lines)
 
 
-@pytest.mark.parametrize("mistake", parameters([one for folder in SETS for one in load_mistakes(folder)]))
+@pytest.mark.parametrize("mistake", [one for folder in SETS for one in load_mistakes(folder)], ids=name_of)
 def test_mistakes(mistake: Mistake) -> None:
     findings = report(mistake.file)
     is_found = any(is_at(finding, mistake) for finding in findings)
@@ -75,7 +74,9 @@ def test_mistakes(mistake: Mistake) -> None:
         assert is_found, [(one["rule"], one["line"], one["message"]) for one in findings]
 
 
-@pytest.mark.parametrize("file", parameters([e["file"] for folder in SETS for e in load(folder, "clean")]))
+@pytest.mark.parametrize(
+    "file", [one["file"] for folder in SETS for one in load(folder, "clean")], ids=name_of
+)
 def test_clean_jobs(file: Path) -> None:
     assert [(one["rule"], one["line"], one["message"]) for one in report(file)] == []
 

@@ -71,6 +71,57 @@ def test_ipc_lock_beside_rdma_has_one_answer(
     assert len([rule for rule, _, _ in found if rule == "SEC003"]) <= 1, "SYS_ADMIN alone"
 
 
+# --- what Pod Security forbids and clusters without it need
+
+
+def on_the_node(*, device: bool = True, path: str = "/mnt/nvme/data", read_only: bool = True) -> Job:
+    """Two Pods in the network of their nodes, with a folder of them."""
+    container: dict[str, Any] = {
+        "ports": [{"name": "metrics", "containerPort": 9400}],
+        "volumeMounts": [{"name": "data", "mountPath": "/data", "readOnly": read_only}],
+    }
+    if device:
+        container["resources"] = {"limits": {"rdma/hca": 1}}
+    pod = {
+        "hostNetwork": True,
+        "dnsPolicy": "ClusterFirstWithHostNet",
+        "containers": {"0": container},
+        "volumes": [{"name": "data", "hostPath": {"path": path}}],
+    }
+    spec = {"replicaSpecs": {"0": {"template": {"spec": pod}}}}
+    return changed(pytorch("python", "train.py", gpus=1), {"spec": spec})
+
+
+@pytest.mark.parametrize(
+    ("job", "config", "level", "rules"),
+    [
+        (on_the_node(), "", "", set()),
+        (on_the_node(), "", "privileged", set()),
+        (on_the_node(), "", "baseline", {"SEC001", "SEC004", "SEC005"}),
+        (on_the_node(), 'pss = "restricted"', "", {"SEC001", "SEC004", "SEC005"}),
+        (on_the_node(device=False), "", "", {"SEC001", "SEC005"}),
+        (on_the_node(read_only=False), "", "", {"SEC004"}),
+        (on_the_node(path="/var/run/docker.sock"), "", "", {"SEC004"}),
+        (on_the_node(path="/mnt/../etc"), "", "", {"SEC004"}),
+        (on_the_node(path="/dev/kfd"), "", "", {"SEC004"}),
+        (on_the_node(path="/"), "", "", {"SEC004"}),
+        (on_the_node(path="/data"), "", "", set()),
+        (on_the_node(path="/data/imagenet/"), "", "", set()),
+    ],
+)
+def test_nodes_are_used_where_nothing_refuses_it(
+    tmp_path: Path, job: Job, config: str, level: str, rules: set[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "job.yaml").write_text(json.dumps(job))
+    (tmp_path / "podplan.toml").write_text(f"{config}\n")
+    if level:
+        namespace = job["metadata"]["namespace"]
+        (tmp_path / "inventory.yaml").write_text(INVENTORY.format(namespace=namespace, level=level))
+    found = {rule for rule, _, _ in reported(tmp_path)}
+    assert found & {"SEC001", "SEC004", "SEC005"} == rules
+
+
 # --- variables that the line of mpirun replaces
 
 MPI = """\

@@ -14,6 +14,7 @@ from podplan.lint.catalogue import ours
 from podplan.redaction.broken_text import find_broken_text_secrets
 from podplan.redaction.detection import (
     _assigned,
+    find_command_secrets,
     find_secrets,
     find_text_secrets,
     flag_values,
@@ -129,10 +130,6 @@ def test_what_a_policy_reports(name: str, value: str, expected: bool) -> None:
         {"params": {"db": {"default": {"password": "MARK", "host": "words"}}}},
         {"values": {"password": "MARK", "rate": "words", "api_key": ["MARK"]}},
         {
-            "command": ["curl", "-u", "me:MARK-MARK", "https://words/"],
-            "args": ["/bin/words", "-u", "a:words"],
-        },
-        {
             "command": [
                 "bash",
                 "-c",
@@ -167,6 +164,30 @@ def test_secrets_in_data(data: Any) -> None:
     )
     values = set(secret_values(data))
     assert values == {"MARK", "MARK-a", "MARK-b", "MARK-MARK", "4567"} & values
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["curl", "-u", "me:hunter2-hunter2", "https://host"], [2]),
+        (["/usr/bin/curl", "https://host", "--user", "me:hunter2-hunter2"], [3]),
+        (["curl", "-u", "me:$(PASSWORD)", "https://host"], []),
+        (["sshpass", "-p", "hunter2-hunter2", "ssh", "host"], [2]),
+        (["docker", "run", "-u", "me:hunter2-hunter2", "-p", "8080:8080"], []),
+        (["python", "a.py", "--api-key", "hunter2-hunter2", "--token=hunter2-hunter2"], [3, 4]),
+        (
+            ["python", "a.py", "--credentials", "~/key", "--secret", "id=key,src=/a", "--token", "12345678"],
+            [],
+        ),
+        (["bash", "-c", "curl -sL -u me:hunter2-hunter2 https://host && python a.py"], [2]),
+        (["bash", "-c", "curl -sL -u me:$PASSWORD https://host; python -u a:hunter2-hunter2"], []),
+    ],
+)
+def test_secrets_in_commands(words: list[str], expected: list[int]) -> None:
+    found = list(find_command_secrets(words))
+    assert [one.number for one in found] == expected
+    assert "hunter2" not in "".join(one.what for one in found)
+    assert not expected or "hunter2" not in str(redact_data({"command": words}))
 
 
 def test_of_a_text_the_part_is_hidden_that_is_secret() -> None:
@@ -305,6 +326,8 @@ def test_what_has_a_secret_is_looked_at(text: str) -> None:
             '{"token": "',
             "eyJabcdefgh.",
             "# token=",
+            "curl -u ",
+            "curl ",
         ),
     ],
 )

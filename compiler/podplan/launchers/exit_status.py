@@ -8,6 +8,7 @@ background with none (https://www.gnu.org/software/bash/manual/html_node/Exit-St
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from podplan.launchers import processes
 from podplan.launchers.processes import Process, ShellString
@@ -82,7 +83,8 @@ def _of_list(nodes: Sequence[Node], options: frozenset[str], string: ShellString
             return
         for exposed in _of_node(node, options, string):
             if exposed.how:
-                yield exposed
+                may_succeed = all(_succeeds(later, string) for later in _after_success(nodes, at))
+                yield exposed if may_succeed else exposed._replace(how="", cause="")
                 continue
             how, cause = _lost(nodes, at, options, string)
             in_background = exposed.in_background or _last_of_list(nodes, at)[0].after == "&"
@@ -136,6 +138,15 @@ def _lost(nodes: Sequence[Node], at: int, options: frozenset[str], string: Shell
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
     return f"the script has the exit status of its last command, {_name(rest[-1], string)}", "next"
+
+
+def _after_success(nodes: Sequence[Node], at: int) -> Iterator[Node]:
+    """The nodes that run after the one ``at``, where this succeeds."""
+    is_left_out = False
+    for before, node in pairwise(nodes[at:]):
+        is_left_out = before.after == "||" or (is_left_out and before.after in ("|", "|&"))
+        if not is_left_out:
+            yield node
 
 
 def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]:

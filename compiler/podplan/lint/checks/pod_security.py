@@ -17,7 +17,7 @@ WITHOUT_IPC_LOCK = " and raise the limit of locked memory on the nodes instead (
 # A folder of data: none of the system, of users, or of what runs there.
 _DATA = pattern(
     r"(?!/(?:bin|boot|dev|etc|home|lib\w*|opt|proc|root|run|sbin|sys|tmp|usr|var)(?:/|\Z))(?!.*/\.\.(?:/|\Z))"
-    r"/[^/]+/.*[^/]/?"
+    r"/[^/]+(?:/.*)?"
 )
 _NEEDED = f"{', '.join(CAPABILITIES_AS_ROOT[:-1])} and {CAPABILITIES_AS_ROOT[-1]}"
 _BY_SOME = ", ".join(f"{name} {why}" for name, why in CAPABILITIES_OF_SOME.items())
