@@ -29,8 +29,9 @@ _ENDINGS = (
 # A token is a secret unless the word before it says that it is a piece of text, or a count of such pieces.
 _PIECES_OF_TEXT = (
     " pad padding eos bos unk cls sep mask stop end start begin fim eot eod bot boi eoi boa eoa image video"
-    " audio speech special space blank ignore text think max min num per first last next new sub prefix suffix"
-    " vocab placeholder initializer modifier concept response instruction reasoning separator delimiter "
+    " audio speech special space blank ignore text think max min num per first last next new sub prefix"
+    " suffix vocab placeholder initializer modifier concept response instruction reasoning separator"
+    " delimiter "
 )
 # What others are secrets of, by their last word.
 _OWNERS = {
