@@ -390,10 +390,13 @@ def _assigned(text: str) -> Iterator[_TextSecret]:
                 yield found
                 done = found.end
         done = 0
-    for finder, what in ((_BEARER, "an Authorization header"), (_LOGIN, "a login")):
+    for finder, what in (
+        (_BEARER, "the value of an Authorization header"),
+        (_LOGIN, "the password of a login"),
+    ):
         for match in finder.finditer(text) if finder is _BEARER or _may_log_in(text) else ():
             if match.end() >= done and (found := _value(text, match.end(), "authorization")):
-                yield found._replace(what=found.what and f"the value of {what}")
+                yield found._replace(what=found.what and what)
                 done = found.end
 
 
