@@ -26,7 +26,6 @@ _STARTS_SSHD = pattern(
 
 def starts_sshd(container: Mapping[str, Any]) -> bool:
     """Whether the command of a container, a word or a shell string of it, starts sshd."""
-    words = [
-        word for key in ("command", "args") for word in container.get(key) or () if isinstance(word, str)
-    ]
+    lists = [value for key in ("command", "args") if isinstance(value := container.get(key), list)]
+    words = [word for value in lists for word in value if isinstance(word, str)]
     return any(_STARTS_SSHD.search(text) for text in (*words, " ".join(words)))
