@@ -134,21 +134,19 @@ def _trainings(job: Job) -> Iterator[tuple[Launch, Where]]:
 def _outputs(launch: Launch, where: Where) -> list[Output]:
     """The outputs that the words of a program and the variables of its container name."""
     words = launch.invocation.words
-    found = [
-        (name, value, launch.place(word), _kind(name))
-        for at, word in enumerate(words)
-        for name, value, word in _named(word, words[at + 1 :])
-    ]
+    outputs = []
+    for at, first in enumerate(words):
+        for name, value, word in _named(first, words[at + 1 :]):
+            path = _absolute(name, value, where.container)
+            kind = _kind(name) if path else ""
+            if kind:
+                outputs.append(Output(name, path, launch.place(word), kind))
     for at, entry in entries(where.container, "env"):
         name = text(entry, "name")
-        if _VARIABLE.fullmatch(name.lower()) and name.isupper():
+        path = _absolute(name, text(entry, "value"), where.container)
+        if path and name.isupper() and _VARIABLE.fullmatch(name.lower()):
             kind = "output" if _WRITTEN.fullmatch(name.lower()) else "checkpoint"
-            found.append((name, text(entry, "value"), (*where.base, "env", at, "value"), kind))
-    outputs = []
-    for name, value, place, kind in found:
-        path = _absolute(value, where.container, is_path=_ENDS_AS_PATH.search(name) is not None)
-        if kind and path:
-            outputs.append(Output(name, path, place, kind))
+            outputs.append(Output(name, path, (*where.base, "env", at, "value"), kind))
     return outputs
 
 
@@ -175,12 +173,14 @@ def _kind(option: str) -> str:
     return "checkpoint" if _CHECKPOINTS.fullmatch(name) else ""
 
 
-def _absolute(value: str, container: Mapping[str, Any], *, is_path: bool) -> str:
-    """A value as a path from the root; "" where it is none, or nobody knows where it begins."""
-    if "://" in value or "$" in value or "{" in value or not value or not (is_path or "/" in value):
+def _absolute(name: str, value: str, container: Mapping[str, Any]) -> str:
+    """The value of an option as a path from the root; "" where it is none, or begins nobody knows where."""
+    if "://" in value or "$" in value or "{" in value or not value:
         return ""
     if value.startswith("/"):
         return normpath(value)
+    if "/" not in value and not _ENDS_AS_PATH.search(name):
+        return ""
     folder = text(container, "workingDir")
     return normpath(f"{folder}/{value}") if folder.startswith("/") else ""
 
