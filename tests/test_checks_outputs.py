@@ -60,6 +60,21 @@ def test_options_that_name_an_output(words: list[str]) -> None:
     assert not said(job(["python", "train.py", *words], {"/o": CLAIM}), "VOL008")
 
 
+def test_checkpoints_are_written_where_nothing_can_be_read() -> None:
+    command = ["python", "train.py", "--ckpt-dir", "/o/a"]
+    empty: dict[str, Data] = {"/o": {"emptyDir": {}}}
+    assert said(job(command, empty), "VOL008")
+    assert not said(job(command, {"/o": {"emptyDir": {"medium": "Memory"}}}), "VOL008")
+    assert not said(job(command, {"/o": CLAIM}), "VOL008")
+    assert not said(job(command), "VOL008"), "the image may have it"
+    assert not said(job(["python", "evaluate.py", *command[2:]], empty), "VOL008")
+    filled = job(command, empty)
+    pod = filled["spec"]["replicaSpecs"][0]["template"]["spec"]
+    mounts = [{"name": "v0", "mountPath": "/w"}]
+    pod["initContainers"] = [{"name": "i", "image": "i:1", "command": ["fetch"], "volumeMounts": mounts}]
+    assert not said(filled, "VOL008")
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -68,7 +83,7 @@ def test_options_that_name_an_output(words: list[str]) -> None:
         ["--output_dir=$OUT"],
         ["--logging_dir=/o/logs"],
         ["--cache_dir=/o", "--tmp_dir=/o", "--data_dir=/o"],
-        ["--checkpoint_dir=/o/a"],
+        ["--checkpoint=/o/a.pt"],
         ["--load_from_output_dir=/o", "--resume_output=/o"],
         ["--output_dir=/o", "--push_to_hub"],
         ["--save_total_limit=2", "--export=true"],

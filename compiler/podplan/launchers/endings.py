@@ -7,6 +7,7 @@ A container ends with its main process, and a Pod when all its containers have e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from podplan.launchers import processes
 from podplan.launchers.exit_status import HELPERS
@@ -25,6 +26,11 @@ _SERVERS = """
     ttyd vector vmagent
 """
 _ENDLESS_SERVERS = frozenset(_SERVERS.split())
+_ENDLESS_MODULES = frozenset(("http.server", "notebook", "tensorboard.main", "tensorboard", "uvicorn"))
+# Programs with many commands, and the one that serves.
+_SERVING_COMMANDS = {"aim": "up", "mlflow": "server", "streamlit": "run", "vllm": "serve"}
+_ENDS_WATCH = ("--chgexit", "--errexit")
+_REPEATS = pattern(r"-l(?:ms)?(?:=|\Z)|--loop(?:-ms)?(?:=|\Z)")
 _TRAINERS = frozenset(
     ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai")
 )
@@ -182,8 +188,27 @@ def _is_endless(process: Process) -> bool:
     if name == "sshd":
         return _daemon(process) is None and not _only_tests(arguments)
     if name.startswith("python") and "-m" in arguments:
-        return arguments[arguments.index("-m") + 1 :][:1] == ["http.server"]
-    return False
+        module, *rest = arguments[arguments.index("-m") + 1 :] or [""]
+        return module in _ENDLESS_MODULES and not _SHORT & set(rest)
+    return _is_endless_with(name, arguments)
+
+
+def _is_endless_with(name: str, arguments: Sequence[str]) -> bool:
+    """Whether a program never ends by itself with such options, but does with others."""
+    if _SHORT & set(arguments):
+        return False
+    if name == "watch":
+        return not any(_has_letter(argument, "ge") or argument in _ENDS_WATCH for argument in arguments)
+    if name == "nvidia-smi":
+        repeats = arguments[:1] in (["dmon"], ["pmon"]) or any(map(_REPEATS.match, arguments))
+        return repeats and not any(argument in ("-c", "--count") for argument in arguments)
+    if name == "nginx":
+        return any("daemon off" in argument for argument in arguments)
+    if name == "redis-server":
+        return "--daemonize" not in arguments and "--test-memory" not in arguments
+    if name in _SERVING_COMMANDS:
+        return arguments[:1] == [_SERVING_COMMANDS[name]]
+    return name in ("gunicorn", "uvicorn") and not {"-D", "--daemon", "--check-config"} & set(arguments)
 
 
 def sleep_seconds(arguments: Sequence[str]) -> int:
@@ -201,6 +226,8 @@ def _daemon(process: Process) -> Daemon | None:
         return Daemon(process.words, "the program of the service itself in the foreground")
     if name == "ray" and arguments[:1] == ["start"] and "--block" not in arguments:
         return Daemon(process.words, "--block")
+    if name == "redis-server" and ("--daemonize", "yes") in pairwise(arguments):
+        return Daemon(process.words, "--daemonize no")
     if name not in _DAEMONS or any(not word.known for word in process.words):
         return None
     if name == "sshd":

@@ -20,6 +20,8 @@ MAX_WRAPPERS = 50  # before one program
 SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh"))
 _LETTERS = {"e": "errexit"}
 _STATUS = pattern(r"\$\?|\$\{\?\}|PIPESTATUS|pipestatus")
+# A message that shows a status, and does nothing else with it.
+_PRINTED = pattern(r"(?:\A|[\n;{]|&&|\|\|)[ \t]*(?:echo|printf)[ \t][^\n;|&>]*(?=[\n;}]|&&|\|\||\Z)")
 _OPTIONS = frozenset(("errexit", "pipefail"))
 
 
@@ -153,6 +155,13 @@ def _string(words: tuple[Word, ...], variables: Variables, depth: int) -> ShellS
     positional = (given[0] if given else words[0], *given[1:])
     read = shell.script(line.text, variables, positional, bash=name not in ("sh", "dash", "ash"))
     options = set_options(words[1:at], frozenset())
-    reads = max((match.start() for match in _STATUS.finditer(line.text)), default=-1)
+    reads = max(_status_reads(line.text), default=-1)
     nodes = read.nodes if read.fault is None else ()  # of half a string nothing is certain
     return ShellString(line.text, line.path, nodes, options, variables, depth, reads)
+
+
+def _status_reads(text: str) -> list[int]:
+    """Where a string reads the status of a command, and not only to print it."""
+    reads = [match.start() for match in _STATUS.finditer(text)]
+    printed = [match.span() for match in _PRINTED.finditer(text)] if reads else []
+    return [at for at in reads if not any(start <= at < end for start, end in printed)]

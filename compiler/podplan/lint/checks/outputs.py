@@ -82,7 +82,17 @@ class Output(NamedTuple):
 def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Output written to a place that goes with the Pod. Values: ``name``, ``path``, ``what`` is there."""
     for launch, where in _trainings(subject.job):
-        outputs = [output for output in _outputs(launch, where) if output.kind == "output"]
+        named = _outputs(launch, where)
+        outputs = [
+            one
+            for one in named
+            if one.kind == "output"
+            or (
+                one.kind == "checkpoint"
+                and _is_empty(where, one)
+                and not _may_read(launch, one, named, where)
+            )
+        ]
         if not outputs or _uploads(launch):
             continue
         copied = _copied(launch)
@@ -183,6 +193,22 @@ def _absolute(name: str, value: str, container: Mapping[str, Any]) -> str:
         return ""
     folder = text(container, "workingDir")
     return normpath(f"{folder}/{value}") if folder.startswith("/") else ""
+
+
+def _is_empty(where: Where, output: Output) -> bool:
+    """Whether a place is on an emptyDir of a disk that no init container fills: nothing can be read there."""
+    found = _mount(where.container, output.path)
+    if found is None:
+        return False
+    name = text(found[1], "name")
+    folder = mapping(_volume(where.group, name), "emptyDir")
+    is_filled = any(
+        text(mount, "name") == name
+        for _, container in init_containers(where.group)
+        for _, mount in entries(container, "volumeMounts")
+    )
+    is_disk = "emptyDir" in _volume(where.group, name) and text(folder, "medium") != "Memory"
+    return is_disk and not is_filled
 
 
 def _may_read(launch: Launch, output: Output, outputs: list[Output], where: Where) -> bool:
