@@ -9,6 +9,7 @@ from podplan.findings import Path
 from podplan.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
 from podplan.reading.files import OutsideRoot, in_user_terms, read_inside, root_of
 from podplan.requests import RequestError
+from podplan.source.conflicts import find_conflict
 from podplan.typing import Any, NamedTuple
 
 NAMES = ("podplan.toml", ".podplan.toml")
@@ -123,6 +124,9 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
 
         if is_pyproject and b"tool.podplan" not in content:
             return None
+        if not isinstance(error, UnicodeDecodeError) and (conflict := find_conflict(text)) is not None:
+            line, end_line = (text.count("\n", 0, at) + 1 for at in (conflict.first, conflict.last))
+            raise RequestError(f"{shown}:{line}: {conflict.message(line, end_line)}") from None
         if isinstance(error, UnicodeDecodeError):
             line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
             reason = f"byte 0x{byte:02X} is not UTF-8; save the file as UTF-8"
