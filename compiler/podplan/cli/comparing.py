@@ -19,7 +19,7 @@ from podplan.config.files import named, nearest
 from podplan.limits import MAX_FILE_BYTES
 from podplan.provenance import Doc
 from podplan.pruning import pruned
-from podplan.reading.files import in_user_terms, root_of
+from podplan.reading.files import demand_inside, in_user_terms, root_of
 from podplan.report import comparison
 from podplan.requests import RequestError
 from podplan.schema import check_cr
@@ -93,6 +93,7 @@ def _content(dump: str) -> bytes:
     try:
         if dump == _STANDARD_INPUT:
             return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        demand_inside(dump)
         with open(dump, "rb") as stream:
             return stream.read(MAX_FILE_BYTES + 1)
     except OSError as error:

@@ -12,6 +12,7 @@ from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import say, write, write_text
 from podplan.cli.producing import produce
 from podplan.pipeline import Plan
+from podplan.reading.files import demand_inside
 from podplan.reading.opening import sources, standard_input
 from podplan.requests import RequestError
 from podplan.source import Source
@@ -108,6 +109,7 @@ def _read(path: str) -> Source:
     """The file with the states. Raises RequestError."""
     if path == "-":
         return standard_input()
+    demand_inside(path)
     [found] = sources([path])
     if not isinstance(found, Source):
         raise RequestError(f"{path}: {found.reason}")

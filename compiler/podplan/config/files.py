@@ -7,7 +7,7 @@ import os
 from podplan.config.plain import plain
 from podplan.findings import Path
 from podplan.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
-from podplan.reading.files import OutsideRoot, in_user_terms, read_inside, root_of
+from podplan.reading.files import OutsideRoot, demand_inside, in_user_terms, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.source.conflicts import find_conflict
 from podplan.typing import Any, NamedTuple
@@ -52,7 +52,14 @@ def nearest(path: str) -> File | None:
 
 
 def named(file: str) -> File:
-    """The configuration in the file that ``--config`` names. Raises RequestError."""
+    """The configuration in the file that ``--config`` names.
+
+    Raises RequestError, also where a link leads out of the repository that the file seems to be in.
+    """
+    try:
+        demand_inside(file)
+    except OutsideRoot as error:
+        raise RequestError(str(error)) from None
     if not os.path.isfile(file):
         raise RequestError(f"{file}: no such file")
     path = os.path.realpath(file)

@@ -14,6 +14,7 @@ from podplan.reading.documents import items
 from podplan.reading.files import (
     OutsideRoot,
     beside,
+    demand_inside,
     expand,
     in_user_terms,
     read_found,
@@ -191,6 +192,7 @@ class Reader:
     def _inventory(self, root: str, path: str) -> Doc:
         self._noted.inventories.add(path)
         try:
+            demand_inside(path)
             source = self.source(root, path)
         except (OSError, OutsideRoot) as error:
             reason = reason_of(error) if isinstance(error, OSError) else str(error)
