@@ -224,6 +224,24 @@ def test_nothing_is_written_where_a_link_leads_out(command: tuple[str, ...], tre
     assert sorted(path.name for path in tree.outside.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("render", "jobs/profile.yaml", "-o", ".git/hooks", "--isolated"),
+        ("check", "jobs", "--output", "json=.git/config", "--isolated"),
+        ("baseline", "create", "jobs"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_written_into_the_folder_of_git(command: tuple[str, ...], tree: Tree) -> None:
+    (tree.top / "podplan.toml").write_text('baseline = ".git/config"\n')
+    (tree.top / "jobs" / "profile.yaml").write_text(PROFILE)
+    with chdir(tree.top):
+        run = here(*command)
+    assert (run.code, list((tree.top / ".git").iterdir())) == (2, []), run.err
+    assert "is in .git, where only git writes" in run.err
+
+
 COMMANDS = [
     ("check", ".", "--format", "sarif"),
     ("render", "jobs"),

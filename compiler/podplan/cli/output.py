@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 
 from podplan.cli.heeding import held
-from podplan.reading.files import demand_inside
+from podplan.reading.files import demand_inside, is_in_git_folder
 from podplan.requests import RequestError
 from podplan.typing import IO
 
@@ -96,9 +96,12 @@ def reason(error: OSError) -> str:
 def replace_file(path: str, text: str) -> bool:
     """``text`` as the whole content of ``path``, by rename; false where it is that already.
 
-    Raises RequestError, and OutsideRoot where a link leads out of the repository; then the file is as it was.
+    Raises RequestError, also for a file in ``.git``, and OutsideRoot where a link leads out of the
+    repository; then the file is as it was.
     """
     demand_inside(os.path.dirname(path) or ".")
+    if is_in_git_folder(path):
+        raise RequestError(f"cannot write {path}: it is in .git, where only git writes")
     try:
         return _replaced(path, _encoded(text))
     except (FileExistsError, NotADirectoryError):

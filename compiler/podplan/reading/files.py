@@ -79,6 +79,13 @@ def demand_inside(path: str) -> None:
             top = here
 
 
+def is_in_git_folder(path: str) -> bool:
+    """Whether a path is in the ``.git`` of its repository, links followed: git runs programs from there."""
+    real = os.path.realpath(path)
+    steps = os.path.relpath(real, root_of(real)).split(os.sep)
+    return any(step.casefold() == ".git" for step in steps)
+
+
 def in_repository(path: str) -> bool:
     """Whether a file lies in a git repository."""
     return os.path.exists(os.path.join(root_of(path), ".git"))
