@@ -19,7 +19,7 @@ from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
-from podplan.reading.documents import Item, mentions_ours
+from podplan.reading.documents import ALL_SORTS, Item, may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, in_one, opened, reread
 from podplan.source import Source, read
@@ -144,9 +144,16 @@ def _add_policy_faults(run: Run) -> None:
 
 
 def summarised(
-    found: Sequence[Source | Unread], made: Sequence[Plan], settings: Settings, reader: Reader
+    found: Sequence[Source | Unread],
+    made: Sequence[Plan],
+    settings: Settings,
+    reader: Reader,
+    sorts: Collection[str] = ALL_SORTS,
 ) -> Result:
-    """The findings of plans that are made already, and the faults of the files they are from."""
+    """The findings of plans that are made already, and the faults of the files they are from.
+
+    A file that holds none of the ``sorts`` of documents has nothing to do with the plans.
+    """
     run = Run(settings, reader)
     run.counts["files"] = len(found)
     for source in found:
@@ -155,7 +162,7 @@ def summarised(
             if source.holds_secret:
                 run.secret.add(source.file)
             run.silences.open(source)
-            if mentions_ours(source.text):
+            if may_hold(source, sorts):
                 faults = (fault_finding(source, fault) for fault in source.faults)
                 run.findings += run.silences.graded(source.file, faults)
     for _, group in groupby(made, key=lambda plan: id(plan.item)):

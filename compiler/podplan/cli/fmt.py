@@ -12,10 +12,10 @@ from podplan.cli.options import default_paths, request
 from podplan.cli.output import replace_text, say, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.cli.showing import shown_difference
-from podplan.formatting import formats, formatted
+from podplan.formatting import SCHEMAS, formatted
 from podplan.formatting.compiling import demand_same
 from podplan.pipeline import Settings
-from podplan.reading.documents import mentions_ours
+from podplan.reading.documents import may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources, standard_input
 from podplan.report.formatting import counted, fault_line
@@ -61,9 +61,7 @@ def command(
     after: dict[str, str] = {}
     broken: list[Source] = []
     for source in found:
-        if isinstance(source, Unread) or not (
-            formats(source) or (source.faults and mentions_ours(source.text))
-        ):
+        if isinstance(source, Unread) or not may_hold(source, SCHEMAS):
             continue
         if source.faults:
             broken.append(source)

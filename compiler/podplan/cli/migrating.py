@@ -12,10 +12,10 @@ from podplan.cli.options import default_paths, request
 from podplan.cli.output import replace_text, say, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
 from podplan.cli.showing import shown_difference
-from podplan.migrating import Migrated, migrated, migrates
+from podplan.migrating import SORTS, Migrated, migrated, migrates
 from podplan.migrating.checked import worse
 from podplan.migrating.proof import proofs
-from podplan.reading.documents import mentions_ours
+from podplan.reading.documents import may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources
 from podplan.report.formatting import fault_line
@@ -51,7 +51,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
     for source in sources(expand(paths, wanted.exclude)):
         if isinstance(source, Unread):
             continue
-        if source.faults and mentions_ours(source.text):
+        if source.faults and may_hold(source, SORTS):
             broken += 1
             tell(f"{fault_line(source)}\n")
         elif migrates(source):

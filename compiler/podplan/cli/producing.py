@@ -11,6 +11,7 @@ from podplan.cli.options import Request, default_paths, request
 from podplan.cli.output import tell
 from podplan.pipeline import Plan
 from podplan.reading import Reader
+from podplan.reading.documents import OF_PROFILES
 from podplan.reading.files import expand
 from podplan.reading.opening import sources, standard_input
 from podplan.rendering import all_plans
@@ -44,7 +45,7 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
         else list(sources(expand(paths, asked.exclude)))
     )
     made = all_plans(found, settings, reader, wanted)
-    result = summarised(found, made, asked.settings, reader)
+    result = summarised(found, made, asked.settings, reader, OF_PROFILES | wanted)
     code = exit_code(result, asked.fail_on)
     if any(plan.failed or (plan.variant is not None and _fell_short(plan, wanted)) for plan in made):
         code = code or FINDINGS

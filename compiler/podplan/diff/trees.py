@@ -15,7 +15,7 @@ from podplan.lint.seen import Seen
 from podplan.pipeline import Plan, Settings, check_form, plans
 from podplan.provenance import Doc
 from podplan.reading import Reader
-from podplan.reading.documents import Item, items, mentions_ours
+from podplan.reading.documents import ALL_SORTS, Item, items, may_hold
 from podplan.reading.opening import Unread
 from podplan.rendering.origin import Header, compare, header_of, source_path
 from podplan.requests import RequestError
@@ -109,7 +109,7 @@ def read(found: Iterable[Source | Unread], settings: Settings, reader: Reader) -
     for source in found:
         if isinstance(source, Unread):
             continue
-        if mentions_ours(source.text):
+        if may_hold(source, ALL_SORTS):
             broken += _unreadable(source, each, reader)
         for item in items(source):
             if (header := _rendered_from(item)) is not None:

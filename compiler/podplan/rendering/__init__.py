@@ -22,7 +22,8 @@ def all_plans(
 ) -> list[Plan]:
     """The plans of the documents in the files that are of a ``wanted`` sort: profile, cr.
 
-    Raises RequestError where two results have one name, and what pipeline.plans raises.
+    Raises RequestError where two results of profiles alone have one name, since one would replace the other,
+    and what pipeline.plans raises.
     """
     made: list[Plan] = []
     for source in found:
@@ -31,7 +32,8 @@ def all_plans(
         for item in items(source):
             if item.what in wanted or item.what == "podplan":
                 made += plans(item, settings, reader)
-    _refuse_duplicates(made)
+    if "cr" not in wanted:
+        _refuse_duplicates(made)
     return made
 
 
