@@ -21,7 +21,7 @@ from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import ALL_SORTS, Item, may_hold
 from podplan.reading.files import expand
-from podplan.reading.opening import Unread, in_one, opened, reread
+from podplan.reading.opening import DENIED, Unread, in_one, opened, reread
 from podplan.source import Source, read
 
 __all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "narrowed", "summarised"]
@@ -46,9 +46,9 @@ def check(
     Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
-    files = tuple(expand(paths, exclude))
-    reader.begin(files)
     run = Run(settings, reader, before, lambda file: reread(file, reader.instead))
+    files = tuple(expand(paths, exclude, run.unreadable_folders))
+    reader.begin(files)
     turns = in_turn(files, run, _check_file, workers)
     for _ in watch(turns, len(files)) if watch else turns:
         pass
@@ -100,6 +100,8 @@ def _check_source(source: Source | Unread, run: Run) -> None:
     if isinstance(source, Unread):
         run.not_checked[source.reason] += 1
         run.unread.add(source.file)
+        if source.reason == DENIED:
+            run.unlowered.add(source.file)
         return
     if source.holds_secret:
         run.secret.add(source.file)

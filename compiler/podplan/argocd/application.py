@@ -9,7 +9,7 @@ from podplan.limits import BoundExceeded
 from podplan.provenance import Doc
 from podplan.reading import Reader
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
-from podplan.reading.files import OutsideRoot, expand, mentions, root_of
+from podplan.reading.files import OutsideRoot, expand, files_below, mentions, root_of
 from podplan.reading.opening import Unread, sources
 from podplan.rendering.origin import header_of, source_path
 from podplan.requests import RequestError
@@ -54,8 +54,8 @@ class Application(NamedTuple):
 def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
     """Everything of an Application.
 
-    Raises RequestError for what may be a profile and cannot be read, BoundExceeded for a profile that is
-    too big, and NoSuchPath.
+    Raises RequestError for a folder, and for what may be a profile, that cannot be read, BoundExceeded for a
+    profile that is too big, and NoSuchPath.
     """
     found = list(_sources(folder, exclude))
     named = [(source, list(items(source))) for source in found]
@@ -98,7 +98,7 @@ def with_profiles(folder: str, exclude: Sequence[str]) -> Iterator[str]:
     """
     if any(os.path.lexists(os.path.join(folder, name)) for name in _OF_OTHER_TOOLS):
         return
-    for path in expand([folder], exclude):
+    for path in files_below(folder, exclude, []):
         if _names_us(path) and _may_hold_profile(path):
             yield path
 

@@ -41,6 +41,7 @@ class Gathered:
         self.given_up: list[GivenUp] = []
         self.beyond: list[str] = []  # what is said of files that reach a bound when they are read
         self.unread: set[str] = set()
+        self.unreadable_folders: list[str] = []
         self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
         self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
 

@@ -20,16 +20,21 @@ from podplan.diff.model import LEVELS, Level
 from podplan.diff.trees import demand_environments
 from podplan.reading import Reader
 from podplan.reading.files import NoSuchPath, expand, root_of
-from podplan.reading.opening import sources
+from podplan.reading.opening import DENIED, Unread, sources
+from podplan.report.summary import unreadable
 from podplan.requests import RequestError
 
 
 class Side(NamedTuple):
-    """One side of the comparison as it was read, what was asked for, and which paths are there."""
+    """One side of the comparison as it was read, what was asked for, and which paths are there.
+
+    ``notes`` say what could not be read.
+    """
 
     tree: Tree
     request: Request
     there: tuple[bool, ...]
+    notes: tuple[str, ...] = ()
 
 
 @click.command("diff")
@@ -113,7 +118,8 @@ def _compared(
     else:
         before, after, names = _revisions(default_paths(paths), base or "HEAD", head, given)
     demand_environments(after.request.settings, before.tree, after.tree)
-    return before, after, compare(before.tree, after.tree, level, *names)
+    found = compare(before.tree, after.tree, level, *names)
+    return before, after, found._replace(notes=(*found.notes, *before.notes, *after.notes))
 
 
 def _folder(path: str, flags: Mapping[str, Any]) -> Side:
@@ -167,6 +173,11 @@ def _side(
     known = tuple(os.path.lexists(path) for path in paths)
     present = [path for path, is_there in zip(paths, known, strict=True) if is_there or not some]
     named = {os.path.abspath(path) for path in present}
-    kept = [path for path in expand(present, asked.exclude) if os.path.abspath(path) in named or keep(path)]
+    folders: list[str] = []
+    files = expand(present, asked.exclude, folders)
+    kept = [path for path in files if os.path.abspath(path) in named or keep(path)]
     settings = asked.settings._replace(environments=asked.settings.environments or "all")
-    return Side(read(sources(kept), settings, Reader(exclude=asked.exclude)), asked, known)
+    found = list(sources(kept))
+    denied = [one.file for one in found if isinstance(one, Unread) and one.reason == DENIED]
+    notes = [f"{unreadable(folders, denied)}: nothing in there is compared"] if folders or denied else []
+    return Side(read(found, settings, Reader(exclude=asked.exclude)), asked, known, tuple(notes))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from podplan.cli.heeding import held
 from podplan.reading.files import demand_inside, is_in_git_folder
+from podplan.reading.opening import DENIED, Unread
 from podplan.requests import RequestError
 from podplan.typing import IO
 
@@ -76,6 +78,15 @@ def say(*sentences: str) -> None:
         sys.stderr.flush()
     except OSError:
         _drop(sys.stderr)
+
+
+def say_unread(folders: Sequence[str], unread: Iterable[Unread]) -> None:
+    """Which folders, and which of the files that are not read, could not be read, if there are any."""
+    files = [one.file for one in unread if one.reason == DENIED]
+    if folders or files:
+        from podplan.report.summary import unreadable
+
+        say(f"{unreadable(folders, files)}, and nothing in there was looked at")
 
 
 def drop_output() -> None:

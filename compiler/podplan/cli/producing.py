@@ -8,12 +8,12 @@ from podplan.check import Result, summarised
 from podplan.cli.checking import exit_code
 from podplan.cli.exits import FINDINGS
 from podplan.cli.options import Request, default_paths, request
-from podplan.cli.output import tell
+from podplan.cli.output import say_unread, tell
 from podplan.pipeline import Plan
 from podplan.reading import Reader
 from podplan.reading.documents import OF_PROFILES
 from podplan.reading.files import expand
-from podplan.reading.opening import sources, standard_input
+from podplan.reading.opening import Unread, sources, standard_input
 from podplan.rendering import all_plans
 from podplan.typing import Any, NamedTuple
 
@@ -39,11 +39,13 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
         settings = settings._replace(environments="each")
     asked = asked._replace(settings=settings)
     reader = Reader(exclude=asked.exclude)
+    folders: list[str] = []
     found = (
         [standard_input(flags["stdin_filename"])]
         if list(paths) == ["-"]
-        else list(sources(expand(paths, asked.exclude)))
+        else list(sources(expand(paths, asked.exclude, folders)))
     )
+    say_unread(folders, (one for one in found if isinstance(one, Unread)))
     made = all_plans(found, settings, reader, wanted)
     result = summarised(found, made, asked.settings, reader, OF_PROFILES | wanted)
     code = exit_code(result, asked.fail_on)

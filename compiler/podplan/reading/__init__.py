@@ -15,8 +15,9 @@ from podplan.reading.files import (
     OutsideRoot,
     beside,
     demand_inside,
-    expand,
+    files_below,
     in_user_terms,
+    is_top,
     read_found,
     root_of,
     why_no_path,
@@ -211,9 +212,11 @@ def _file(doc: Doc) -> str:
 def _inventories(root: str, shown: str, exclude: Sequence[str], instead: Mapping[str, str]) -> Iterator[str]:
     """The files below ``root``, which the user calls ``shown``, that hold an inventory.
 
-    What cannot be read is passed over: most files here have nothing to do with the one that is checked.
+    What cannot be read is skipped: most files here have nothing to do with the one that is checked.
     """
-    for path in expand([shown if os.path.realpath(shown) == root else root], exclude, nested=False):
+    folder = shown if os.path.realpath(shown) == root else root
+    # Without a repository nobody knows what the folders below belong to: they may be temporary ones.
+    for path in files_below(folder, exclude, [], "repository" if is_top(root) else "folder"):
         try:
             text = instead.get(path)
             content = read_found(root, path) if text is None else text.encode()

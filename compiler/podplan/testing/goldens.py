@@ -26,7 +26,7 @@ from podplan.reading.files import (
     read_inside,
     root_of,
 )
-from podplan.reading.opening import Unread, opened, reason_of
+from podplan.reading.opening import DENIED, Unread, opened, reason_of
 from podplan.rendering import rendered, stream
 from podplan.rendering.origin import RENDERED_FROM
 from podplan.requests import RequestError
@@ -67,7 +67,7 @@ def _run(file: str, settings: Settings, reader: Reader, write: Write | None, wri
     except BoundExceeded as error:
         return _failed(file, str(error), beyond=True)
     if isinstance(source, Unread):
-        return Outcome()
+        return _failed(file, f"it cannot be read: {DENIED}") if source.reason == DENIED else Outcome()
     golden = golden_of(file)
     profiles = [item for item in items(source) if item.what == "profile"]
     if not profiles:
