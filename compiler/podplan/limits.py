@@ -103,6 +103,7 @@ MAX_DRAWN = LIMITS["drawn"]
 # What nobody needs to raise: how deep steps call themselves, and where lists are cut with a word about it.
 MAX_DEPTH = 100
 EACH_EXPRESSION = 16  # characters that one counts for besides its result: one that makes none takes time, too
+MAX_RESOLVED_NODES = 50_000  # values of instances that are kept; those of more are resolved once more
 MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
 MAX_SEARCHED_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024  # of an editor: a file, with every character escaped

@@ -10,9 +10,9 @@ from podplan.checking.run import Run, count_object
 from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding
 from podplan.kubernetes.shape import mapping
-from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
+from podplan.lint.apply import Variants, apply, lacking, lacks
 from podplan.lint.checks._stars import Hidden, hidden
-from podplan.lint.fold import findings
+from podplan.lint.fold import Fold, findings
 from podplan.lint.locate import locate
 from podplan.lint.masking import has_secrets, named_in_bases, secrets, values_of, values_set
 from podplan.lint.seen import Seen, Sighting
@@ -21,6 +21,10 @@ from podplan.lint.subject import Job
 from podplan.pipeline import Plan, check_object
 from podplan.provenance import Doc
 from podplan.reading.documents import Item, identity
+from podplan.typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from podplan.lint.suppression import Suppression
 
 NEEDED = ("PersistentVolumeClaim", "Namespace")
 
@@ -30,31 +34,40 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
 
     ``origin`` is where the document came from, if that is a file which stays as it is.
     """
-    sightings: list[Sighting] = []
-    crs: list[Doc] = []
+    fold = Fold()
+    annotated: dict[str, list[Suppression]] = {}
+    variants: Variants | None = None
     file = ""
     ids: list[str] = []
-    jobs: list[Job] = []
+    jobs = 0
     secret = values_set(run.settings.sets)
     for plan in made:
         known = len(run.secrets)
         file = plan.item.doc.name
-        crs += [plan.cr] if plan.cr is not None else []
+        if plan.cr is not None:
+            annotated.update(run.silences.annotations(file, plan.cr))
         if plan.variant is not None:
             ids.append(plan.variant)
         count_object(run, file, plan.cr is not None)
         run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
         if (job := _lowered(plan, run)) is not None:
-            run.together.add(job, origin and origin._replace(job=len(jobs)))
-            jobs.append(job)
+            run.together.add(job, origin and origin._replace(job=jobs))
+            jobs += 1
+            variants = variants or Variants(run.silences.ruling(file).policies)
+            variants.add(job)
         ruled = _ruled(job, file, run) if job is not None else ()
-        sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *ruled)]
+        for seen in (*plan.seen, *ruled):
+            fold.add(Sighting(plan.variant, seen, named))
         behind = _behind(plan)
         if len(run.secrets) > known or has_secrets(plan.item.doc) or behind:
             secret |= values_of([plan.item.doc, plan.profile, plan.cr, job and job.before, *behind])
-    sightings += _of_all_variants(ids, tuple(jobs), file, run)
-    return run.silences.annotated(file, crs, findings(sightings, len(ids), _hidden(secret)))
+    # What policies say of a profile as a whole, where every variant of it is there.
+    if variants is not None and jobs == len(ids) and run.settings.environments == "all":
+        for one in variants.seen():
+            for id_ in ids:
+                fold.add(Sighting(id_, one, None))
+    return run.silences.without_annotated(annotated, fold.findings(len(ids), _hidden(secret)))
 
 
 def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
@@ -81,14 +94,6 @@ def note_need(item: Item, run: Run, origin: Origin) -> None:
         and ARGOCD_SYNC_WAVE in mapping(mapping(data, "metadata"), "annotations")
     ):
         run.together.add(job_of_object(item, run.settings), origin)
-
-
-def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run) -> list[Sighting]:
-    """What policies about a profile as a whole say, where every variant of it is there."""
-    if not jobs or len(jobs) < len(ids) or run.settings.environments != "all":
-        return []
-    seen = apply_to_variants(run.silences.ruling(file).policies, jobs)
-    return [Sighting(id_, one, None) for one in seen for id_ in ids]
 
 
 def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:

@@ -55,7 +55,7 @@ def named_in_bases(profile: Doc) -> tuple[Doc, ...]:
     return behind if any(doc.source is not None and _names_secrets(doc) for doc in behind) else ()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _names_secrets(file: Doc) -> bool:
     spec = mapping(file.data, "spec")
     names = (name for key in _NAMED for name in mapping(spec, key))

@@ -1,0 +1,95 @@
+"""Memory does not grow with instances and profiles: one job is looked at at a time."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from podplan.check import check
+from podplan.limits import MAX_RESOLVED_NODES
+from podplan.lint.catalogue import ours
+from podplan.pipeline import Settings, plans
+from podplan.profile import expressions
+from podplan.reading import Reader
+from podplan.reading.documents import items
+from podplan.reading.opening import opened
+from podplan.source import Source
+from tests.alive import most_alive
+from tests.profiles import run
+
+SWEEP = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {{name: sweep-{number}, namespace: ai}}
+spec:
+  job: PyTorchTrainingJob
+  image: registry.example.com/train:1.4
+  run: [train.py, --seed, "${{{{ matrix.seed }}}}"]
+  launcher: torchrun
+  replicas: 4
+  resources: {{limits: {{cpu: 8, memory: 64Gi, nvidia.com/gpu: 8}}}}
+  matrix:
+    maxInstances: {instances}
+    axes: {{seed: [{seeds}]}}
+"""
+FEW, MANY = 5, 40
+
+
+def sweep(number: int, instances: int) -> str:
+    seeds = ", ".join(map(str, range(instances)))
+    return SWEEP.format(number=number, instances=instances, seeds=seeds)
+
+
+def sweeps(folder: Path, files: int, instances: int) -> Path:
+    """So many profiles of so many instances."""
+    folder.mkdir()
+    for number in range(files):
+        (folder / f"sweep-{number}.yaml").write_text(sweep(number, instances))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_resolved_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expressions, "MAX_RESOLVED_NODES", 0)
+
+
+def test_instances_that_are_not_kept_are_resolved_again_to_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    again = run(sweep(0, 8))
+    monkeypatch.setattr(expressions, "MAX_RESOLVED_NODES", MAX_RESOLVED_NODES)
+    kept = run(sweep(0, 8))
+    assert again.problems == kept.problems == ()
+    assert [(one.id, one.doc.data) for one in again.variants] == [
+        (one.id, one.doc.data) for one in kept.variants
+    ]
+    assert kept.variants[0].doc is kept.variants[0].doc
+    assert again.variants[0].doc is not again.variants[0].doc
+
+
+def test_one_instance_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone_through(folder: Path) -> None:
+        source = opened(str(folder / "sweep-0.yaml"))
+        assert isinstance(source, Source)
+        (item,) = items(source)
+        for plan in plans(item, Settings(environments="all"), Reader()):
+            assert plan.lowered
+
+    few, many = (sweeps(tmp_path / str(number), 1, number) for number in (FEW, MANY))
+    assert most_alive(monkeypatch, partial(gone_through, many)) <= most_alive(
+        monkeypatch, partial(gone_through, few)
+    )
+
+
+def test_a_check_keeps_no_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def checked(folder: Path) -> None:
+        settings = Settings(environments="all", policies=tuple(ours()))
+        assert check([str(folder)], settings, Reader()).summary.objects
+
+    few, many = (sweeps(tmp_path / str(number), 3, number) for number in (FEW, MANY))
+    most_alive(monkeypatch, partial(checked, few))  # with what is made once
+    assert (
+        most_alive(monkeypatch, partial(checked, many)) <= most_alive(monkeypatch, partial(checked, few)) + 40
+    )
