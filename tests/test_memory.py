@@ -15,8 +15,10 @@ from podplan.profile import expressions
 from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.reading.opening import opened
+from podplan.rendering import spool
 from podplan.source import Source
 from tests.alive import most_alive
+from tests.golden import podplan
 from tests.profiles import run
 
 SWEEP = """\
@@ -93,3 +95,49 @@ def test_a_check_keeps_no_instances(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (
         most_alive(monkeypatch, partial(checked, many)) <= most_alive(monkeypatch, partial(checked, few)) + 40
     )
+
+
+COMMANDS = [
+    ("render",),
+    ("render", "-o", "out"),
+    ("lower",),
+    ("lower", "--fold"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_command_keeps_no_plans(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    def run(folder: Path) -> None:
+        monkeypatch.chdir(folder.parent)
+        assert podplan(*command, folder.name).code == 0
+
+    few, many = (sweeps(tmp_path / str(number), 3, number) for number in (FEW, MANY))
+    most_alive(monkeypatch, partial(run, few))
+    assert most_alive(monkeypatch, partial(run, many)) <= most_alive(monkeypatch, partial(run, few)) + 40
+
+
+@pytest.mark.parametrize("path", ["metadata.name", "Pod/sweep-0-seed-39-worker-1:spec.restartPolicy"])
+def test_a_question_about_one_job_keeps_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    def run(folder: Path) -> None:
+        monkeypatch.chdir(folder)
+        asked = path.replace("39", str(int(folder.name) - 1))
+        assert podplan("why", "sweep-0.yaml", asked).code == 0
+
+    few, many = (sweeps(tmp_path / str(number), 1, number) for number in (FEW, MANY))
+    most_alive(monkeypatch, partial(run, few))
+    assert most_alive(monkeypatch, partial(run, many)) <= most_alive(monkeypatch, partial(run, few)) + 40
+
+
+def test_text_is_given_back_as_it_was_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "_PIECE", 10)
+    texts = ["a: 1\n", "b: ü\U0001f600\n" * 3, "", "c: \udcff\n"]
+    found, by_name = spool.Spool(), spool.Texts()
+    for number, text in enumerate(texts):
+        found.add(text)
+        by_name.add(str(number), text)
+    assert b"".join(found) == b"".join(found) == "".join(texts).encode("utf-8", "backslashreplace")
+    assert list(by_name.values()) == texts

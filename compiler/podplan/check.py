@@ -18,13 +18,24 @@ from podplan.limits import BoundExceeded
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
+from podplan.provenance import trace
 from podplan.reading import Reader
-from podplan.reading.documents import ALL_SORTS, Item, may_hold
+from podplan.reading.documents import ALL_SORTS, OF_PROFILES, Item, items, may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import DENIED, Unread, in_one, opened, reread
 from podplan.source import Source, read
 
-__all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "narrowed", "summarised"]
+__all__ = [
+    "Result",
+    "Run",
+    "Summary",
+    "Watch",
+    "check",
+    "check_sources",
+    "gone_through",
+    "narrowed",
+    "summarised",
+]
 
 Watch = Callable[[Iterable[str], int], Iterable[str]]
 
@@ -146,29 +157,63 @@ def _add_policy_faults(run: Run) -> None:
 
 
 def summarised(
-    found: Sequence[Source | Unread],
-    made: Sequence[Plan],
-    settings: Settings,
-    reader: Reader,
-    sorts: Collection[str] = ALL_SORTS,
+    found: Sequence[Source | Unread], made: Sequence[Plan], settings: Settings, reader: Reader
 ) -> Result:
-    """The findings of plans that are made already, and the faults of the files they are from.
-
-    A file that holds none of the ``sorts`` of documents has nothing to do with the plans.
-    """
+    """The findings of plans that are made already, and the faults of the files they are from."""
     run = Run(settings, reader)
-    run.counts["files"] = len(found)
     for source in found:
-        if isinstance(source, Source):
-            run.texts[source.file] = source.text
-            if source.holds_secret:
-                run.secret.add(source.file)
-            run.silences.open(source)
-            if may_hold(source, sorts):
-                faults = (fault_finding(source, fault) for fault in source.faults)
-                run.findings += run.silences.graded(source.file, faults)
+        _add_faults(source, run, ALL_SORTS)
     for _, group in groupby(made, key=lambda plan: id(plan.item)):
         plans_of_item = list(group)
-        said = plan_findings(plans_of_item, run)
-        run.findings += run.silences.graded(plans_of_item[0].item.doc.name, said)
+        _add_plans(plans_of_item[0].item, plans_of_item, run)
     return result(run)
+
+
+def gone_through(
+    found: Iterable[Source | Unread],
+    settings: Settings,
+    reader: Reader,
+    wanted: Collection[str],
+    take: Callable[[Plan], None],
+) -> Result:
+    """The findings of the documents of the ``wanted`` sorts, whose plans are handed to ``take``, one by one.
+
+    Neither plans nor files are kept. Raises what pipeline.plans and ``take`` raise.
+    """
+
+    def taken(item: Item) -> Iterator[Plan]:
+        for plan in plans(item, settings, reader):
+            take(plan)
+            yield plan
+
+    run = Run(settings, reader)
+    for source in found:
+        _add_faults(source, run, OF_PROFILES.union(wanted))
+        for item in items(source) if isinstance(source, Source) else ():
+            if item.what in wanted or item.what == "podplan":
+                _add_plans(item, taken(item), run)
+    return result(run)
+
+
+def _add_faults(source: Source | Unread, run: Run, sorts: Collection[str]) -> None:
+    """What is wrong with the text of a file, if it holds documents of some ``sorts``."""
+    run.counts["files"] += 1
+    if isinstance(source, Unread):
+        return
+    if source.holds_secret:
+        run.secret.add(source.file)
+    if run.silences.open(source):
+        run.texts[source.file] = source.text
+    if source.faults and may_hold(source, sorts):
+        run.texts[source.file] = source.text
+        faults = (fault_finding(source, fault) for fault in source.faults)
+        run.findings += run.silences.graded(source.file, faults)
+
+
+def _add_plans(item: Item, made: Iterable[Plan], run: Run) -> None:
+    """What there is to say of the plans of an item."""
+    said = run.silences.graded(item.doc.name, plan_findings(made, run))
+    source = trace(item.doc, ())[-1].doc.source
+    if said and source is not None:
+        run.texts[source.file] = source.text
+    run.findings += said

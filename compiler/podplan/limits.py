@@ -25,7 +25,8 @@ LIMITS = {
     "revision-files": 50_000,  # read of a revision that is compared with
     "revision-bytes": 512 * 1024 * 1024,  # in all of them
     "replicas": 100_000,  # of one run, written out
-    "written-text": 512 * 1024 * 1024,  # characters of YAML that one command prints
+    "written-text": 256 * 1024 * 1024,  # characters of YAML that one command prints
+    "document-text": 32 * 1024 * 1024,  # characters of one document of YAML
     "command-words": 10_000,  # of one container, with its variables and what its shell strings make
     "command-text": 2 * 1024 * 1024,  # characters in them: what Linux takes, too (ARG_MAX)
     "bases": 256,  # of one profile, with those of its bases
@@ -80,6 +81,7 @@ MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
 MAX_WRITTEN_TEXT = LIMITS["written-text"]
+MAX_DOCUMENT_TEXT = LIMITS["document-text"]
 MAX_COMMAND_WORDS = LIMITS["command-words"]
 MAX_COMMAND_TEXT = LIMITS["command-text"]
 MAX_BASES = LIMITS["bases"]

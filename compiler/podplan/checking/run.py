@@ -75,7 +75,8 @@ class Run(Gathered):
         self.before = before
         self.silences = Silences(settings.policies, settings.terms)
         self.again = Again(settings, reader, before, reread)
-        self.together = Together(self.silences.terms.known, self.again)
+        terms = self.silences.terms
+        self.together = Together(terms.known if terms.asks_policies else (), self.again)
 
     def gathered(self) -> Gathered:
         """What was gathered so far, without anything else."""

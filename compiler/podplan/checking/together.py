@@ -63,16 +63,19 @@ class Together:
         self._checks = tuple(dict.fromkeys(policy.body for policy in policies if is_about_all(policy)))
         self._again = again
         self._first: tuple[Job, Origin | None] | None = None
+        self._unseen = 0  # jobs that no check is about
         self._rows = Rows()
         self._whole: dict[int, Job] = {}
         self._meetings = Meetings()
 
     def __len__(self) -> int:
-        return len(self._rows) + (self._first is not None)
+        return len(self._rows) + (self._first is not None) + self._unseen
 
     def add(self, job: Job, origin: Origin | None) -> None:
         """One more; without an origin it is kept whole. The first leaves nothing: most runs have no other."""
-        if not len(self):
+        if not self._checks:
+            self._unseen += 1
+        elif not len(self):
             self._first = job, origin
         else:
             self.settle()
@@ -120,7 +123,7 @@ class Together:
 
     def said(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Seen]]:
         """What policies say, each with the number of the job that it is said of; of one alone nothing."""
-        if self._first is not None:
+        if self._first is not None or not self._checks:
             return
         columns = [Column(self._rows, place) for place in range(len(self._checks))]
         common = self._meetings.common()

@@ -21,7 +21,7 @@ from podplan.cli.checking import demand_all, exit_code
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
 from podplan.cli.options import FAIL_ON, Request, request
-from podplan.cli.output import drop_output, say, tell, write
+from podplan.cli.output import drop_output, say, tell, write, write_all
 from podplan.cli.terms import rule_options
 from podplan.config import config_for
 from podplan.emit import emit_document
@@ -200,7 +200,7 @@ def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterab
         text = stream(emit_document(data) for data in made.objects)
         _let_finish()
         try:
-            write(text)
+            write_all(text)
         except BrokenPipeError:  # nobody has the whole of it, so this was no success
             drop_output()
             code = INTERNAL

@@ -23,13 +23,19 @@ def write(text: str) -> None:
 
     Raises RequestError where nothing can be written there, and BrokenPipeError where nobody reads on.
     """
+    write_all([_encoded(text)])
+
+
+def write_all(pieces: Iterable[bytes]) -> None:
+    """The same for text in pieces, which are UTF-8 already."""
     if sys.stdout is None:
         raise RequestError("cannot write to standard output: it is closed")
     try:
-        # Without a buffer, as PYTHONUNBUFFERED asks for, a full disk takes a part and says nothing of it.
-        rest = memoryview(_encoded(text))
-        while rest:
-            rest = rest[sys.stdout.buffer.write(rest) :]
+        for piece in pieces:
+            # Without a buffer, as PYTHONUNBUFFERED asks for, a full disk takes a part and says nothing of it.
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise

@@ -126,7 +126,7 @@ def render(source: Source, settings: Settings, reader: Reader) -> Rendered:
     made = _plans(source, settings, reader)
     failures = tuple(_errors(summarised([source], made, settings, reader), made, source.file))
     texts = (rendered(plan, settings) for plan in made if plan.cr is not None and plan.item.what == "profile")
-    return Rendered(None if failures else stream(texts), failures)
+    return Rendered(None if failures else stream(texts).text(), failures)
 
 
 def _plans(source: Source, settings: Settings, reader: Reader) -> list[Plan]:
