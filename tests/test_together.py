@@ -346,8 +346,8 @@ def test_packs_are_unpacked_in_proportion_to_the_jobs_that_are_alike(monkeypatch
 
 
 def test_of_jobs_that_are_all_alike_few_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    few, many = (most_alive(monkeypatch, partial(checked, alike(number))) for number in (60, 240))
-    assert many < few + 240 * 3, "documents of the file are read twice, and each is a job"
+    few, many = (most_alive(monkeypatch, partial(checked, alike(number))) for number in (20, 80))
+    assert many < few + 80 * 3, "documents of the file are read twice, and each is a job"
 
 
 def test_one_job_alone_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
