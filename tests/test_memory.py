@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from podplan.check import check
+from podplan.cli import cmp
 from podplan.limits import MAX_RESOLVED_NODES
 from podplan.lint.catalogue import ours
 from podplan.pipeline import Settings, plans
@@ -128,6 +129,19 @@ def test_a_question_about_one_job_keeps_no_others(
         assert podplan("why", "sweep-0.yaml", asked).code == 0
 
     few, many = (sweeps(tmp_path / str(number), 1, number) for number in (FEW, MANY))
+    most_alive(monkeypatch, partial(run, few))
+    assert most_alive(monkeypatch, partial(run, many)) <= most_alive(monkeypatch, partial(run, few)) + 40
+
+
+def test_argo_cd_gets_jobs_of_which_none_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(folder: Path) -> None:
+        monkeypatch.chdir(folder)
+        assert podplan("cmp", "generate").code == 0
+
+    for name in ("_stay_below", "_stop_in_time"):  # they are for the process
+        monkeypatch.setattr(cmp, name, lambda _: None)
+
+    few, many = (sweeps(tmp_path / str(number), 3, number) for number in (FEW, MANY))
     most_alive(monkeypatch, partial(run, few))
     assert most_alive(monkeypatch, partial(run, many)) <= most_alive(monkeypatch, partial(run, few)) + 40
 

@@ -248,7 +248,7 @@ def test_a_job_made_again_is_beside_what_it_was_before() -> None:
     files = {"a.yaml": [cr("a")], "b.yaml": [cr("b")]}
     settings = Settings()
     was = before(sources(files), settings, Reader())
-    made = again.Again(settings, Reader(), was, lambda file: read(emit(files[file]).encode(), file))
+    made = again.Again(lambda _: settings, Reader(), was, lambda file: read(emit(files[file]).encode(), file))
     job = made.job(Origin("b.yaml", 0))
     assert job.compared
     assert job.before is not None

@@ -24,6 +24,8 @@ from podplan.typing import Any
 
 # A file by its name, read again.
 Reread = Callable[[str], Source]
+# The settings for an item, by where it is written.
+SettingsOf = Callable[[Origin], Settings]
 MOST_JOBS = 32  # that are kept: some that others point at, and those that are looked at in turn
 MOST_ITEMS = 4  # whose jobs are being made, one after the other
 MOST_FILES = 4  # that are kept however long they are
@@ -37,8 +39,10 @@ class Again:
     item is made where the last one was, and the last few of all are kept.
     """
 
-    def __init__(self, settings: Settings, reader: Reader, before: Before | None, reread: Reread) -> None:
-        self._settings, self._reader, self._before, self._reread = settings, reader, before, reread
+    def __init__(
+        self, settings_of: SettingsOf, reader: Reader, before: Before | None, reread: Reread
+    ) -> None:
+        self._settings_of, self._reader, self._before, self._reread = settings_of, reader, before, reread
         self._jobs: dict[Origin, Job] = {}
         self._open: dict[Origin, tuple[Iterator[Job], int]] = {}
         self._files: dict[Origin, tuple[str, tuple[Item, ...]]] = {}
@@ -74,13 +78,14 @@ class Again:
     def _jobs_of(self, origin: Origin) -> Iterator[Job]:
         item, text = self.item(origin)
         self._texts[origin.file] = text
+        settings = self._settings_of(origin)
         if item.what not in ("profile", "cr"):
-            yield job_of_object(item, self._settings)
+            yield job_of_object(item, settings)
             return
         with suppress(BoundExceeded):  # it was told the first time
-            for plan in plans(item, self._settings, self._reader):
+            for plan in plans(item, settings, self._reader):
                 if plan.lowered:
-                    yield job_of(plan, self._settings, self._before)
+                    yield job_of(plan, settings, self._before)
 
     def _read(self, first: Origin) -> tuple[str, tuple[Item, ...]]:
         """The text and the items of a file; the last files that were asked for are kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from podplan.checking.again import Again, Reread
+from podplan.checking.again import Again, Reread, SettingsOf
 from podplan.checking.before import Before
 from podplan.checking.rows import Origin
 from podplan.checking.together import Together
@@ -68,13 +68,14 @@ class Run(Gathered):
         reader: Reader,
         before: Before | None = None,
         reread: Reread = _not_again,
+        settings_of: SettingsOf | None = None,
     ) -> None:
         super().__init__()
         self.settings = settings
         self.reader = reader
         self.before = before
         self.silences = Silences(settings.policies, settings.terms)
-        self.again = Again(settings, reader, before, reread)
+        self.again = Again(settings_of or (lambda _: settings), reader, before, reread)
         terms = self.silences.terms
         self.together = Together(terms.known if terms.asks_policies else (), self.again)
 
