@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
 
 from podplan.checking.before import Before, former
 from podplan.checking.rows import Origin
@@ -19,8 +18,8 @@ from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.opening import changed
+from podplan.replay import Replay
 from podplan.source import Source
-from podplan.typing import Any
 
 # A file by its name, read again.
 Reread = Callable[[str], Source]
@@ -44,7 +43,7 @@ class Again:
     ) -> None:
         self._settings_of, self._reader, self._before, self._reread = settings_of, reader, before, reread
         self._jobs: dict[Origin, Job] = {}
-        self._open: dict[Origin, tuple[Iterator[Job], int]] = {}
+        self._replay = Replay(self._jobs_of, MOST_ITEMS)
         self._files: dict[Origin, tuple[str, tuple[Item, ...]]] = {}
         self._room = MOST_TEXT
         self._texts: dict[str, str] = {}
@@ -60,19 +59,13 @@ class Again:
 
     def job(self, origin: Origin) -> Job:
         """The job that came from there. Raises RequestError."""
-        job = self._jobs.pop(origin, None) or self._made(origin)
+        if origin in self._jobs:
+            job = self._jobs.pop(origin)
+        else:
+            job = self._replay.element(origin._replace(job=0), origin.job)
         self._jobs[origin] = job
-        _drop_oldest(self._jobs, MOST_JOBS)
-        return job
-
-    def _made(self, origin: Origin) -> Job:
-        item = origin._replace(job=0)
-        jobs, number = self._open.pop(item, (None, 0))
-        if jobs is None or number > origin.job:
-            jobs, number = self._jobs_of(item), 0
-        job = next(islice(jobs, origin.job - number, None))
-        self._open[item] = jobs, origin.job + 1
-        _drop_oldest(self._open, MOST_ITEMS)
+        if len(self._jobs) > MOST_JOBS:
+            del self._jobs[next(iter(self._jobs))]
         return job
 
     def _jobs_of(self, origin: Origin) -> Iterator[Job]:
@@ -100,11 +93,6 @@ class Again:
         while self._room < 0 and len(self._files) > MOST_FILES:
             self._room += len(self._files.pop(next(iter(self._files)))[0])
         return there
-
-
-def _drop_oldest(kept: dict[Origin, Any], most: int) -> None:
-    if len(kept) > most:
-        del kept[next(iter(kept))]
 
 
 def job_of(plan: Plan, settings: Settings, before: Before | None) -> Job:
