@@ -82,6 +82,10 @@ BASES = {
 }
 WITH_MAP = "envFrom: [{configMapRef: {name: a}}]\n          "
 MATRIX = "  matrix: {axes: {lr: [1, 2, 3]}}\n  params: {lr: {type: integer, default: 1}}\n"
+TWO_SIDES = {
+    "old/job.yaml": JOB,
+    "new/job.yaml": JOB.replace("image: ", "image: other-").replace("All", "Running"),
+}
 
 CASES = {
     "file-bytes": Case(100, {"job.yaml": JOB}),
@@ -94,6 +98,8 @@ CASES = {
     "command-words": Case(1, {"job.yaml": JOB}),
     "command-text": Case(3, {"job.yaml": JOB}),
     "objects": Case(1, {"a.yaml": JOB, "b.yaml": JOB}),
+    "differences": Case(1, TWO_SIDES, ("diff", "new", "--base-tree", "old")),
+    "difference-text": Case(30, TWO_SIDES, ("diff", "new", "--base-tree", "old")),
     "replicas": Case(2, {"job.yaml": JOB}, ("lower", "job.yaml")),
     "written-text": Case(100, {"job.yaml": JOB}, ("lower", "job.yaml")),
     "document-text": Case(100, {"job.yaml": JOB}, ("lower", "job.yaml")),

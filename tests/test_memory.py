@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from podplan.check import check
 from podplan.cli import cmp
+from podplan.diff import trees
 from podplan.limits import MAX_RESOLVED_NODES
 from podplan.lint.catalogue import ours
 from podplan.pipeline import Settings, plans
@@ -155,3 +157,21 @@ def test_text_is_given_back_as_it_was_added(monkeypatch: pytest.MonkeyPatch) -> 
         by_name.add(str(number), text)
     assert b"".join(found) == b"".join(found) == "".join(texts).encode("utf-8", "backslashreplace")
     assert list(by_name.values()) == texts
+
+
+def test_a_comparison_keeps_no_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(folder: Path) -> None:
+        changed = sweeps(folder / "changed", 3, int(folder.name))
+        for path in changed.iterdir():
+            path.write_text(path.read_text().replace("train:1.4", "train:1.5"))
+        result = podplan("diff", str(changed), "--base-tree", str(folder / "same"))
+        assert f"{3 * int(folder.name)} to re-run" in result.out
+        shutil.rmtree(changed)
+
+    monkeypatch.setattr(trees, "MOST_KEPT", 1_000)
+    for number in (FEW, MANY):
+        (tmp_path / str(number)).mkdir()
+        sweeps(tmp_path / str(number) / "same", 3, number)
+    few, many = tmp_path / str(FEW), tmp_path / str(MANY)
+    most_alive(monkeypatch, partial(run, few))
+    assert most_alive(monkeypatch, partial(run, many)) <= most_alive(monkeypatch, partial(run, few)) + 40

@@ -24,6 +24,8 @@ LIMITS = {
     "seconds": 600,  # of one run
     "revision-files": 50_000,  # read of a revision that is compared with
     "revision-bytes": 512 * 1024 * 1024,  # in all of them
+    "differences": 20_000,  # distinct changes of values in one comparison
+    "difference-text": 32 * 1024 * 1024,  # characters of the values in them
     "replicas": 100_000,  # of one run, written out
     "written-text": 256 * 1024 * 1024,  # characters of YAML that one command prints
     "document-text": 32 * 1024 * 1024,  # characters of one document of YAML
@@ -79,6 +81,8 @@ MAX_OBJECTS = LIMITS["objects"]
 MAX_SECONDS = min(LIMITS["seconds"], 10**9)  # no timer takes much more
 MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
+MAX_DIFFERENCES = LIMITS["differences"]
+MAX_DIFFERENCE_TEXT = LIMITS["difference-text"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
 MAX_WRITTEN_TEXT = LIMITS["written-text"]
 MAX_DOCUMENT_TEXT = LIMITS["document-text"]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from podplan.diff.trees import Job
 from podplan.findings import value_at
 from podplan.lint.checks._secrets import is_secret, may_be_secret, secret_variables
 from podplan.lint.checks._stars import STARS
+from podplan.typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from podplan.diff.trees import Whole
 
 LEAST = 4  # characters: a shorter value stands in too many words, and is hidden where it is a variable's
 _ASSIGNED = re.compile(r"(?:^|[\s;\"'])-{0,2}([A-Za-z_][\w-]*)[=\s]\s*([^\s;\"']+)")
@@ -18,15 +21,11 @@ _ASSIGNED = re.compile(r"(?:^|[\s;\"'])-{0,2}([A-Za-z_][\w-]*)[=\s]\s*([^\s;\"']
 _VARIABLE = re.compile(r"\benv(?:\[([^\]]+)\]\.value|\.([^.\[\]]+))$")
 
 
-def secrets_of(jobs: Iterable[Job]) -> frozenset[str]:
-    """The texts that look secret, or are in a Secret, in profiles, CRs and lowered objects."""
-    found: set[str] = set()
-    for job in jobs:
-        docs = [job.cr.data, job.profile.data if job.profile is not None else None]
-        docs += [group.doc.data for group in job.groups if group.doc.data["kind"] in ("Secret", "ConfigMap")]
-        for data in docs:
-            found.update(_secrets(data))
-    return frozenset(value for value in found if len(value) >= LEAST)
+def secrets_of(job: Whole) -> Iterator[str]:
+    """The texts that look secret, or are in a Secret, in a profile, its CR and its lowered objects."""
+    docs = [job.cr.data, job.profile.data if job.profile is not None else None]
+    docs += [group.doc.data for group in job.groups if group.doc.data["kind"] in ("Secret", "ConfigMap")]
+    return (value for data in docs for value in _secrets(data) if len(value) >= LEAST)
 
 
 def _secrets(data: Any) -> Iterator[str]:
@@ -64,7 +63,7 @@ def hidden(part: str, value: Any) -> Any:
     return STARS if isinstance(value, str) and may_be_secret(name, value) else value
 
 
-def masked(value: Any, secrets: Iterable[str], kind: str = "", path: tuple[str | int, ...] = ()) -> Any:
+def masked(value: Any, secrets: Sequence[str], kind: str = "", path: tuple[str | int, ...] = ()) -> Any:
     """``value`` without what is secret; what stands in the data of a Secret always is."""
     if kind == "Secret" and path[:1] in (("data",), ("stringData",)):
         return _starred(value)
