@@ -31,7 +31,6 @@ BORDERS = {
         "podplan.checking.jobs.apply",
         "podplan.checking.jobs.apply_to_variants",
         "podplan.checking.jobs.lacking",
-        "podplan.checking.jobs.secrets",
         "podplan.checking.together.apply_to_all",
         "podplan.checking.together.left",
     ],

@@ -40,7 +40,7 @@ REVISIONS = {
 }
 SERVER_SET = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink")
 CHECK = ("check", "--isolated", "--exit-zero", "--format", "json")
-EXACT, REPAIRED, CHANGED = "exact", "repaired", "changed"
+EXACT, REPAIRED, CHANGED, REFUSED = "exact", "repaired", "changed", "refused"
 ROW = re.compile(r"\| \[(?P<id>\w+/\d+)\]")
 BLOCK = "<!-- {} -->\n"
 END = "<!-- end -->\n"
@@ -131,6 +131,8 @@ def _look(path: Path, manifest: Manifest) -> Seen:
 def round_trip(path: Path) -> tuple[str, str]:
     """How a CR comes through import and render, and the first line that became other than it was."""
     profile = run("import", path)
+    if not profile.out:
+        return REFUSED, ""
     again = run("render", "-", "--isolated", "--fail-on", "never", stdin=profile.out)
     before, after = as_applied(yaml.safe_load(path.read_text(encoding="utf-8"))), yaml.safe_load(again.out)
     difference = first_difference(before, after)
@@ -228,7 +230,7 @@ def summary(seen: Iterable[Seen]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     total = [0] * 5
     for kind, group in by_kind(one for one in seen if one.manifest.kind in LOWERED).items():
-        imported = [one.imported for one in group if one.imported != CHANGED]
+        imported = [one.imported for one in group if one.imported not in (CHANGED, REFUSED)]
         counts = [
             len(group),
             sum(bool(one.objects) and not one.refused for one in group),

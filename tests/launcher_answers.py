@@ -6,11 +6,13 @@ build is enough, and deepspeed needs no compiled operators):
     python -m venv /tmp/launchers
     /tmp/launchers/bin/pip install torch==2.13.0 numpy setuptools wheel accelerate==1.15.0
     DS_BUILD_OPS=0 /tmp/launchers/bin/pip install --no-build-isolation deepspeed==0.19.8
-    /tmp/launchers/bin/python tests/launcher_answers.py torchrun deepspeed accelerate
+    /tmp/launchers/bin/pip install --no-build-isolation --no-deps colossalai==0.5.0 && pip install fabric
+    /tmp/launchers/bin/python tests/launcher_answers.py torchrun deepspeed accelerate colossalai
 
 Each line is one object: ``words`` and ``env`` that went in, whether the launcher ``accepted`` them, and the
 facts it read. No process is started: the call that would start one is replaced by one that notes its input.
-The machine pretends to have 8 GPUs, and the hostfile of deepspeed has two hosts with 4 slots.
+The machine pretends to have 8 GPUs, and the hostfile has two hosts, for deepspeed with 4 slots. Of
+colossalai the facts are the hosts that it sends a line to, and the words of torchrun in the first of them.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ TORCHRUN_OPTIONS = """
 --monitor_interval x|--monitor_interval=1e3|--monitor_interval=nan|--start_method=fork|
 --start-method forkserver|--start_method=thread|--role trainer|--role=|--ro x|-m|--module|-m -m|
 --no_python|--no-python|-m --no-python|--run_path|--run-path|-mx|--module=1|--no 1|--mod|--log_dir=/l|
---log-dir /l|-r 3|-r3|-r=3|--redirects 0|-t 3|-t3|--tee=3|--tee 3|-r|--local_ranks_filter=0|
+--log-dir /l|-r 3|-r3|-r=3|--redirects 0|-t 3|-t3|--tee=3|--tee 3|-r|
+--tee=4|--tee=|--tee=0:3,1:0|--tee=0:3,|--redirects=x|--redirects 1:4|--local_ranks_filter=0|
 --local_ranks_filter 0,1|--local-ranks-filter=x|--local-rank=0|--local_rank 0|--node_rank=1|
 --node-rank 1 --nnodes 2|--node_rank=x|--node_rank=-1|--node_rank $RANK|--node=1|
 --master_addr=h --master_port=1234|--master_addr=h|--master_port=1234|--master-port x|
@@ -67,7 +70,10 @@ TORCHRUN_OPTIONS = """
 --local_addr=1.2.3.4|--event_log_handler=null|--signals_to_handle=SIGTERM|--shutdown_timeout=30|
 --shutdown_timeout x|--duplicate_stdout_filters a,b|--virtual_local_rank|--numa_binding=node|
 --numa-binding none|--unknown|--unknown=1|--unknown 1|-x|-1|-1.5|--|-- --|-|--use_env|--use-env|-q|
---help|-h|--=x|--nnodes "2 3"
+--help|-h|--=x|--nnodes "2 3"|--rdzv_backend=nccl|--rdzv_backend gloo|--rdzv_backend=C10D|--rdzv_backend=|
+--rdzv_backend=zeus --standalone|"--rdzv_backend c10d"|"--rdzv_backend=c10d --rdzv_endpoint=h:1"|
+"--nnodes=2 --tee=3"|"--tee=3 --nnodes=2"|--rdzv_backend=etcd|--rdzv_backend etcd-v2 --nnodes=2|
+--nnodes=1:4 --rdzv_backend=static|--nnodes=4 --standalone
 """
 BEHIND = """
 train.py|train.py --lr 1|train.py --n 3|train.py --no-cuda|train.py --nnodes 5|train.py -- --x|
@@ -101,6 +107,28 @@ TORCHRUN_ENV: list[dict[str, str]] = [
     {"PET_RDZV_BACKEND": "static", "PET_RDZV_ENDPOINT": "h:29400"},
     {"MASTER_ADDR": "h", "WORLD_SIZE": "4", "NNODES": "4"},
 ]
+# What stands before a script; each line also gets --hostfile and --nproc_per_node.
+COLOSSALAI_OPTIONS = """
+--nproc_per_node 4|--nproc_per_node=x|"--nproc_per_node 2"|--nproc=2|--num_nodes=1|--num_nodes 9|
+--num_nodes=-1|--num_nodes=x|--host a,b|-H a|-Ha|-H=a|-host a|--include worker-0|
+--exclude=worker-1|--include worker-0 --exclude worker-1|--master_addr h|--master_port=1234|
+--master_port x|--ssh-port 22|--ssh_port 22|-m pkg.train|-mpkg|-m train.py|-num_layers|-lm 3|-lr|-lr=1|
+--unknown|--unknown=1|--|-|-1|--extra_launch_args=standalone|--extra_launch_args=max_restarts,3|
+--extra_launch_args=max_restarts=3|--extra_launch_args local_ranks_filter=0,1|
+--extra_launch_args=rdzv_conf=timeout=900|--extra_launch_args=t=3|--extra_launch_args=-t=3|
+--extra_launch_args=-t,3|--extra_launch_args=tee=3,tee=0|--extra_launch_args=master_port=1234|
+--extra_launch_args=master_addr=h,max_restarts=1|--extra_launch_args=nnodes=1,node_rank=3|
+--extra_launch_args=|--extra_launch_args=a,|"--extra_launch_args=role=a b"|
+"--extra_launch_args=max_restarts 3"|--extra_launch_args=m|--extra_launch_args=nproc_per_node=|
+--extra_launch_args=--standalone|--extra_launch_args|--extra_launch_args=rdzv_backend=c10d,rdzv_endpoint=h:1|
+--extra_launch_args=tee=3 --extra_launch_args=redirects=3|--help
+"""
+COLOSSALAI_BEHIND = """
+train.py|train.py --lr 1|train.py --nproc_per_node 4|train.py --host x|train.py -model x|train.py -H|
+train.py -- -m x|train|python train.py|"train.py --lr 1"|train.sh|/a/train.py -n 1|
+train.py --include=worker-0|train.py -num_epochs 3|train.py --extra_launch_args x|
+train.py --master x|train.py -lr 1e-4|train.py "a b"
+"""
 DEEPSPEED_OPTIONS = """
 -H /h|--hostfile=/h|--hostfile /h|-H=/h|-H/h|--host /h|-i worker-0|--include=worker-0:0,1|
 --include=worker-0:x|--include=worker-0@worker-1:0|-e worker-1|--exclude=worker-1:0,1,2,3|
@@ -109,7 +137,7 @@ DEEPSPEED_OPTIONS = """
 --include=worker-0:0:1|--num_nodes=1|--num_nodes 2|--num_nodes=x|--num_nodes=-1|--num_nodes 9|
 --num_gpus 4|--num_gpus=0|--num_gpus=-1|--num_gpus=8|--num_accelerators 2|--num 2|--num_n 2|--num_g=2|
 --num_gpus|--num_gpus 1.5|--num-gpus 4|--master_port=1234|--master_port x|--master_port|--master_addr h|
---master_addr=h|--master h|--master_p 1|--node_rank=0|--no_ssh --node_rank=1|--no_ssh|
+--master_addr=h|--master h|--master_p 1|--node_rank=0|--no_ssh --node_rank=0|--no_ssh|
 --no_ssh --node_rank=-1|--no_ssh_check|--no_s|--launcher pdsh|--launcher=PDSH|
 --launcher=slurm --force_multi|--launcher=ssh|--launcher openmpi|--launcher=mpich|
 --launcher=mvapich -i worker-0|--launcher=openmpi --num_nodes=1|--launcher=impi|--launcher_args=-x|
@@ -119,7 +147,8 @@ DEEPSPEED_OPTIONS = """
 --autotuning run|--autotuning=fast|--auto run|--bind_cores_to_rank|--bind_core_list=0-3|--bind 1|
 --bind_core 1|--ssh_port=22|--ssh_port x|--venv_script=/a|--log_level=debug|--log_level=loud|-q|--quiet|
 -qq|-qH /h|-q=1|--log x|--unknown|--unknown 1|-x 1|--deepspeed|-1|--|-- --|--help|-h|-|
---hostfile=/h --num_nodes=2 --num_gpus=4 --no_local_rank
+--hostfile=/h --num_nodes=2 --num_gpus=4 --no_local_rank|"--num_gpus 2"|"--num_gpus=2 --num_nodes=1"|
+"--master_addr=h --num_gpus=2"
 """
 ACCELERATE_OPTIONS = """
 --num_processes=8|--num-processes 8|--num_processes=x|--num_proc 8|--num_processes|--num_processes=1_0|
@@ -139,7 +168,8 @@ ACCELERATE_OPTIONS = """
 -mq|-qm|-t 3|-t3|--tee=3|--log_dir=/l|--role=x|--env A=1 --env B=2|--vm a|
 --mpirun_hostfile=/h --num_processes=2|--downcast_bf16|--unknown|--unknown 1|--unknown=1|-x|-1|--|-- --|
 -|-h|--help|--gpu-ids=0|--num_processes=4 --num_processes=8|--mixed_precision|--main_process_port|
---multi_gpu --num_processes 8 --num_machines 2 --machine_rank 1 --main_process_ip h --main_process_port 29500
+--multi_gpu --num_processes 8 --num_machines 2 --machine_rank 1 --main_process_ip h --main_process_port 29500|
+"--num_processes 2"|"--num_processes=2 --num_machines=1"|"--main_process_ip=h --num_machines=1"
 """
 
 
@@ -148,9 +178,11 @@ def split(table: str) -> list[list[str]]:
     return [shlex.split(entry) for entry in table.strip().replace("|\n", "|").split("|")]
 
 
-def cases(options: str, environments: list[dict[str, str]], mixed: int) -> Iterator[Case]:
+def cases(
+    options: str, environments: list[dict[str, str]], mixed: int, tails: str = BEHIND
+) -> Iterator[Case]:
     """Each option alone before a script, each tail, each environment, and ``mixed`` draws of several."""
-    options_, behind = split(options), split(BEHIND)
+    options_, behind = split(options), split(tails)
     for words in options_:
         yield [*words, "train.py", "--epochs", "3"], {}
         if len(words) == 1:
@@ -187,6 +219,7 @@ def torchrun(asked: Iterable[Case]) -> Iterator[Answer]:
     torch = import_module("torch")
     run = import_module("torch.distributed.run")
     parse = import_module("torch.distributed.elastic.rendezvous.utils").parse_rendezvous_endpoint
+    registered = import_module("torch.distributed.elastic.rendezvous").rendezvous_handler_registry._registry
     ports = {"c10d": 29400, "etcd": 2379, "etcd-v2": 2379}
 
     def launch(config: Any, entrypoint: Any) -> Any:
@@ -207,6 +240,7 @@ def torchrun(asked: Iterable[Case]) -> Iterator[Answer]:
             "nodes": [config.min_nodes, config.max_nodes],
             "processes": processes,
             "backend": config.rdzv_backend,
+            "registered": config.rdzv_backend in registered,
             "host": host if config.rdzv_endpoint.strip() else None,
             "port": port if config.rdzv_endpoint.strip() and port >= 0 else None,
             "node_rank": args.node_rank,
@@ -276,6 +310,38 @@ def deepspeed(asked: Iterable[Case]) -> Iterator[Answer]:
             yield answered(ask, words, env)
 
 
+def colossalai(asked: Iterable[Case]) -> Iterator[Answer]:
+    command: Any = import_module("colossalai.cli.launcher").run
+    runner: Any = import_module("colossalai.cli.launcher.run")
+    hosts: Any = import_module("colossalai.cli.launcher.hostinfo")
+
+    def hostfile(_path: str, ssh_port: int) -> Any:
+        pool = hosts.HostInfoList()
+        for name in ("worker-0", "worker-1"):
+            pool.append(hosts.HostInfo(name, ssh_port))
+        return pool
+
+    def ask(words: list[str]) -> Answer:
+        sent: list[tuple[str, str]] = []
+        node = mock.Mock()
+        node.send = lambda hostinfo, cmd: sent.append((hostinfo.hostname, cmd))
+        node.recv_from_all.return_value = {}
+        with mock.patch.object(runner, "MultiNodeRunner", return_value=node), contextlib.suppress(SystemExit):
+            command.main(list(words))
+        if "--help" in words:
+            return {}
+        if not sent:
+            raise ValueError
+        return {"hosts": [host for host, _ in sent], "torchrun": sent[0][1].split()[1:]}
+
+    with (
+        mock.patch.object(runner, "fetch_hostfile", hostfile),
+        mock.patch.object(hosts.HostInfo, "is_host_localhost", return_value=False),
+    ):
+        for words, env in asked:
+            yield answered(ask, ["--hostfile=/h", "--nproc_per_node=2", *words], env)
+
+
 def accelerate(asked: Iterable[Case]) -> Iterator[Answer]:
     launch = import_module("accelerate.commands.launch")
     top = import_module("accelerate.commands.utils").CustomArgumentParser("accelerate", allow_abbrev=False)
@@ -305,10 +371,11 @@ def accelerate(asked: Iterable[Case]) -> Iterator[Answer]:
 
 
 # What each launcher is asked: its table of options, environments, and how many draws of several.
-ASKED: dict[str, tuple[str, list[dict[str, str]], int]] = {
+ASKED: dict[str, Any] = {
     "torchrun": (TORCHRUN_OPTIONS, TORCHRUN_ENV, 300),
     "deepspeed": (DEEPSPEED_OPTIONS, [{}], 250),
     "accelerate": (ACCELERATE_OPTIONS, [{}], 250),
+    "colossalai": (COLOSSALAI_OPTIONS, [{}], 250, COLOSSALAI_BEHIND),
 }
 
 

@@ -12,11 +12,13 @@ from tests.lowering_jobs import (
     DEEPSPEED,
     DEEPSPEED_DEBUG,
     ELASTIC,
+    ELASTIC_FROM,
     GENERIC,
     PAUSED,
     PLAIN,
     TORCHRUN,
     UID,
+    WITH_PORT,
 )
 
 POD, SERVICE = "Pod/bert-worker-0:", "Service/bert-worker-0:"
@@ -170,7 +172,11 @@ CHANGES = [
         "Pod/bert-worker-1:spec.containers[side].command",
         ["/usr/sbin/sshd", "-D"],
     ),
+    Change(
+        "elastic.missing-bound", "other-bound", ELASTIC_FROM, POD + "spec.containers[main].command[2]", "1:1"
+    ),
     Change("elastic.scaling-weight", "first", ELASTIC, "Pod/bert-a-2:metadata.name", "bert-a-2"),
+    Change("generic.init-substitution", True, GENERIC, POD + "spec.initContainers[wait].args[0]", "0"),
     Change(
         "generic.selector", {"pod": "{name}"}, GENERIC, SERVICE + "spec.selector", {"pod": "bert-worker-0"}
     ),
@@ -230,6 +236,7 @@ CHANGES = [
     Change("pytorch.env-order", "after", PLAIN, POD + "spec.containers[main].env[0].name", "A"),
     Change("pytorch.master-port", 29500, PLAIN, SERVICE + "spec.ports[0].port", 29500),
     Change("pytorch.master-port-name", "rdzv", PLAIN, SERVICE + "spec.ports[0].name", "rdzv"),
+    Change("pytorch.port-by-name", False, WITH_PORT, SERVICE + "spec.ports[0].port", 23456),
     Change("pytorch.rdzv-backend", "etcd-v2", TORCHRUN, POD + "spec.containers[main].command[6]", "etcd-v2"),
     Change(
         "pytorch.torchrun-arguments",
@@ -355,6 +362,7 @@ TOLD_AT = {
     "colossalai.training-container": "spec.containers[b]",
     "deepspeed.training-container": "spec.containers[side]",
     "elastic.scaling-weight": "",
+    "generic.init-substitution": "spec.initContainers",
     "pytorch.env-order": "spec.containers[main].env",
     "pytorch.training-container": "spec.containers[side]",
     "ssh.declares-port": "spec.containers[main].ports[0]",

@@ -19,6 +19,15 @@ PLAIN = job(
         spec: {{containers: [{{name: main, env: [{{name: A, value: b}}]}}, {{name: side}}]}}
     """,
 )
+WITH_PORT = job(
+    "PyTorchTrainingJob",
+    """
+    replicaSpecs:
+    - type: worker
+      template:
+        spec: {containers: [{name: main, ports: [{name: pytorchjob-port, containerPort: 29500}]}]}
+    """,
+)
 TORCHRUN = job(
     "PyTorchTrainingJob",
     """
@@ -37,6 +46,14 @@ ELASTIC = job(
     - {type: a, template: {spec: {containers: [{name: main}]}}}
     - {type: b, template: {spec: {containers: [{name: main}]}}}
     - {type: c, template: {spec: {containers: [{name: main}]}}}
+    """,
+)
+ELASTIC_FROM = job(
+    "PyTorchTrainingJob",
+    """
+    torchrunConfig: {enabled: true}
+    elastic: {enabled: true, minReplicas: 1}
+    replicaSpecs: [{type: worker, replicas: 2, template: {spec: {containers: [{name: main}]}}}]
     """,
 )
 DEBUG = job(
@@ -62,7 +79,10 @@ GENERIC = job(
     replicaSpecs:
     - type: worker
       replicas: 2
-      template: {spec: {containers: [{name: main, args: ["$(service.worker[1].host)"]}]}}
+      template:
+        spec:
+          initContainers: [{name: wait, args: [$(rank)]}]
+          containers: [{name: main, args: ["$(service.worker[1].host)"]}]
     """,
 )
 DEEPSPEED = job(

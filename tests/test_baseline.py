@@ -19,6 +19,7 @@ from podplan.lint.selection import Selection
 from podplan.lint.terms import Terms, default_ruling
 from podplan.pipeline import Settings
 from podplan.reading import Reader
+from podplan.redaction.redactor import Redactor
 from podplan.requests import RequestError
 from podplan.source import read
 from tests.command import Run, podplan
@@ -194,7 +195,7 @@ def test_a_secret_leaves_no_trace() -> None:
 def test_a_secret_as_text_leaves_no_trace() -> None:
     for rule in ON_SECRETS:
         found = Finding(rule, "", Severity.ERROR, "", "", Location("a", 1, 1, 1, 2, ("key",)), "cr")
-        one, two = (anchor(found, {"key": key}, {}) for key in ("SWORDFISH", "MELLON"))
+        one, two = (anchor(found, {"key": key}, {}, Redactor()) for key in ("SWORDFISH", "MELLON"))
         assert one == two
 
 

@@ -214,6 +214,65 @@ def test_a_value_that_may_be_secret_is_not_shown(git: Git, tmp_path: Path) -> No
     assert "hunter" not in said
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("env: {LR: '0.1'}", "env: {LR: '0.2'}", 'env[LR] of J goes from "0.1" to "0.2" under'),
+        (
+            "run: [a.py, --lr=0.1]",
+            "run: [a.py, --lr=0.2]",
+            'args of J goes from "--lr=0.1" to "--lr=0.2" under',
+        ),
+        ("run: [a.py, -x]", "run: [a.py, -x, -y]", 'args of J goes from "… -x" to "… -x -y" under'),
+        ("run: [a.py]", "run: [b.py, -y]", 'args of J goes from "a.py" to "b.py -y" under'),
+        ("env: {A: '1'}", "env: {A: '1', B: '2'}", 'env of J goes from "A" to "A B" under'),
+        ("env: {}", "env: {A: '1'}", 'env of J goes from nothing to "A" under'),
+        (
+            f"run: {{exec: [bash, -c, '{'x' * 90}; a']}}",
+            f"run: {{exec: [bash, -c, '{'x' * 90}; b']}}",
+            f'args of J goes from "…{"x" * 18}; a" to "…{"x" * 18}; b" under',
+        ),
+    ],
+)
+def test_a_value_that_is_known_is_shown(git: Git, tmp_path: Path, before: str, after: str, said: str) -> None:
+    text = (tmp_path / "jobs/own.yaml").read_text().replace("  run: [train.py]\n", "")
+    put(tmp_path, "jobs/own.yaml", f"{text}  launcher: torchrun\n  {before}\n")
+    commit(git, "second")
+    edit(tmp_path, "jobs/own.yaml", before, after)
+    [found] = [one for one in report("--base", "HEAD")["findings"] if one["rule"] == "GIT003"]
+    assert found["message"].replace("PyTorchTrainingJob/own", "J").startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("env: {API_TOKEN: hunter2}", "env: {API_TOKEN: hunter3}"),
+        ("env: {API_TOKEN: hunter2}", "env: {API_TOKEN: hunter2, B: '1'}"),
+        ("env: {API_TOKEN: hunter2}", "env: {B: '1'}"),
+        ("run: [a.py, --api-key=hunter2]", "run: [a.py, --api-key=hunter3]"),
+        ("run: [a.py, --api-key, hunter2]", "run: [a.py, --api-key, hunter3]"),
+        ("run: [a.py, --api-key, hunter2]", "run: [a.py]"),
+        ("run: [a.py]", "run: [a.py, --api-key, hunter2]"),
+        ("run: {exec: [bash, -c, 'TOKEN=hunter2 a']}", "run: {exec: [bash, -c, 'TOKEN=hunter3 b']}"),
+        ("env: {URL: 'redis://me:hunter2@a'}", "env: {URL: 'redis://me:hunter3@a'}"),
+        (
+            "env: {API_TOKEN: hunter2}\n  run: [a.py, --user=hunter2]",
+            "env: {API_TOKEN: hunter3}\n  run: [a.py, --user=hunter3]",
+        ),
+    ],
+)
+def test_no_secret_is_shown_of_a_change(git: Git, tmp_path: Path, before: str, after: str) -> None:
+    text = (tmp_path / "jobs/own.yaml").read_text().replace("  run: [train.py]\n", "")
+    put(tmp_path, "jobs/own.yaml", f"{text}  {before}\n")
+    commit(git, "second")
+    put(tmp_path, "jobs/own.yaml", f"{text}  {after}\n")
+    for format_ in ("full", "json", "sarif"):
+        said = podplan("check", "--base", "HEAD", "--format", format_, "--select", "GIT003").out
+        assert "under the same name" in said
+        messages = [line for line in said.splitlines() if "under the same name" in line]
+        assert "hunter" not in "".join(messages)
+
+
 def test_without_a_base_the_rules_are_counted_where_a_tool_is_known(git: Git, tmp_path: Path) -> None:
     assert "rules that need a base" not in report()["summary"]["notChecked"]
     put(tmp_path, "podplan.toml", '[gitops]\ntool = "argocd"\n')

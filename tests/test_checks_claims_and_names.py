@@ -10,7 +10,7 @@ from podplan.check import check_sources
 from podplan.emit import emit
 from podplan.kubernetes import names
 from podplan.lint.catalogue import ours
-from podplan.lint.checks.gpus import _listed
+from podplan.lint.checks.gpus import listed_devices
 from podplan.lint.checks.images import _registry, _whole
 from podplan.lint.checks.networks import RDMA
 from podplan.lint.selection import Selection, selected
@@ -143,7 +143,7 @@ def test_a_registry_as_images_begin_with_it() -> None:
     [("0,1", 2), ("0", 1), ("", 0), ("-1", 0), ("0,-1,2", 1), ("GPU-1a,GPU-2b", 2), ("0, 1,", 2)],
 )
 def test_what_follows_an_invalid_device_is_not_visible(value: str, number: int) -> None:
-    assert _listed(value) == number
+    assert listed_devices(value) == number
 
 
 def test_devices_for_rdma() -> None:

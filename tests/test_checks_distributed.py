@@ -79,8 +79,18 @@ STATIC = "--master_addr=$(service.worker[0].host)"
         (pytorch(1, 4, "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=2 a.py"), []),
         (
             pytorch(1, 4, "CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node=4 a.py"),
+            [
+                "DIST005: torchrun starts 4 processes in each Pod, which has 4 GPUs, of which "
+                "CUDA_VISIBLE_DEVICES shows 2"
+            ],
+        ),
+        (
+            pytorch(1, 2, "CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node=4 a.py"),
             ["DIST005: torchrun starts 4 processes in each Pod, which has 2 GPUs"],
         ),
+        (pytorch(1, 2, "CUDA_VISIBLE_DEVICES= torchrun --nproc_per_node=4 a.py"), []),
+        (pytorch(1, 2, "CUDA_VISIBLE_DEVICES=-1 torchrun --nproc_per_node=4 a.py"), []),
+        (pytorch(1, 2, "CUDA_VISIBLE_DEVICES=0,-1 torchrun --nproc_per_node=1 a.py"), []),
         (
             pytorch(1, 2, "python prepare.py && python train.py"),
             ["DIST001: python starts 1 process in each Pod, and 1 of its 2 GPUs has nothing to do"],

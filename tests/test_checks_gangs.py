@@ -49,6 +49,19 @@ def quota(**amounts: Any) -> dict[str, Any]:
 GPU = "nvidia.com/gpu"
 
 
+def test_resources_of_a_pod_as_a_whole_count_for_those_of_its_containers() -> None:
+    main = container(requests={"memory": "2Gi"}, limits={GPU: 2})
+    pods = job(role("worker", 3, main, resources={"requests": {"memory": "10Gi"}, "limits": {"cpu": 4}}))
+    assert messages("SCHED002", pods, **quota(memory="30Gi", cpu=12)) == []
+    assert messages("SCHED002", pods, **quota(memory="29Gi")) == [
+        "3 Pods that start together ask for 30Gi memory (3 × 10Gi), and the quota of the queue "
+        '"research" is 29Gi'
+    ]
+    (found,) = said("SCHED002", pods, **quota(cpu=11))
+    assert "ask for 12 cpu (3 × 4)" in found.message
+    assert messages("SCHED002", pods, **quota(**{GPU: 5})) != []
+
+
 def test_requests_count_before_limits_and_all_containers_together() -> None:
     main = container(requests={"memory": "10Gi"}, limits={"memory": "100Gi"})
     helper = {**container(limits={"memory": "2Gi"}), "name": "helper"}

@@ -20,7 +20,7 @@ from podplan.lint.checks._remote_arguments import (
     survives,
 )
 from podplan.lint.checks._remote_shell import Arrival, arrival
-from podplan.lint.checks._secrets import is_secret
+from podplan.redaction.detection import is_secret
 from tests.effort import examples
 
 # No sign here makes bash write a file or run another program.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from podplan.reading.documents import items as items_of
+from podplan.source import read
 from tests.command import JOB, podplan
 
 LIST = """\
@@ -11,12 +13,12 @@ apiVersion: batch.tensorstack.dev/v1beta1
 kind: PyTorchTrainingJobList
 items:
 - metadata: {name: one}
-  spec: {replicaSpecs: [{type: worker, replica: 2}]}
+  spec: {replicaSpecs: [{type: worker, replica: 2, template: TEMPLATE}]}
 - apiVersion: batch.tensorstack.dev/v1beta1
   kind: GenericJob
   metadata: {name: two}
-  spec: {replicaSpecs: [{type: worker, replicas: 2}]}
-"""
+  spec: {replicaSpecs: [{type: worker, replicas: 2, template: TEMPLATE}]}
+""".replace("TEMPLATE", "{spec: {containers: [{name: main, image: 'i:1'}]}}")
 LIST_OF_JOBS = """\
 apiVersion: batch.tensorstack.dev/v1beta1
 kind: GenericJobList
@@ -62,3 +64,71 @@ def test_an_entry_of_a_list_of_one_kind_is_of_that_kind(folder: Path) -> None:
     assert 'list.yaml:5:40: error SCHEMA001 unknown field "replica"; did you mean "replicas"?' in found
     (folder / "one.yaml").write_text(LIST_OF_JOBS)
     assert "one.yaml:2:7  kind" in podplan("why", "one.yaml", "kind", cwd=folder).out
+
+
+BAD_JOB = """\
+apiVersion: batch.tensorstack.dev/v1beta1
+kind: PyTorchTrainingJob
+metadata: {name: bad}
+spec:
+  torchrunConfig: {enabled: true, procPerNode: 1}
+  replicaSpecs:
+  - type: worker
+    replica: 3
+    template:
+      spec:
+        containers:
+        - name: pytorch
+          env: [{name: A_TOKEN, value: [HUNTER]}]
+"""
+
+
+def test_a_cr_that_podplan_refuses_is_not_imported(folder: Path) -> None:
+    """Its profile would be refused, too."""
+    (folder / "bad.yaml").write_text(BAD_JOB)
+    run = podplan("import", "bad.yaml", "-o", "profile.yaml", cwd=folder)
+    assert (run.code, run.out) == (1, "")
+    assert not (folder / "profile.yaml").exists()
+    assert run.err.splitlines() == [
+        'bad.yaml:5: SCHEMA002 procPerNode must be a string, not an integer; write "1", in quotes;'
+        " it is not imported",
+        'bad.yaml:12: SCHEMA003 required field "image" is missing in container "pytorch"; it is not imported',
+        "bad.yaml:13: SCHEMA002 value must be a string, not a list; it is not imported",
+    ]
+
+
+def test_of_many_errors_the_first_are_told(folder: Path) -> None:
+    text = BAD_JOB.partition("env:")[0] + "env: [" + 9 * "{name: A, value: [a]}, " + "]\n"
+    (folder / "bad.yaml").write_text(text)
+    told = podplan("import", "bad.yaml", cwd=folder).err.splitlines()
+    assert len(told) == 6
+    assert told[-1] == "bad.yaml: and 6 more errors: podplan check shows them all"
+
+
+def test_what_the_api_server_drops_is_left_out_and_told(folder: Path) -> None:
+    (folder / "job.yaml").write_text(JOB.replace("replicas: 3", "replica: 3"))
+    run = podplan("import", "job.yaml", "-o", "profile.yaml", cwd=folder)
+    said = 'unknown field "replica"; did you mean "replicas"?; it is left out, as the API server drops it'
+    assert (run.code, run.err) == (0, f"job.yaml:1: {said}\n")
+    assert podplan("render", "profile.yaml", cwd=folder).code == 0
+
+
+def test_metadata_that_no_profile_may_have_is_refused(folder: Path) -> None:
+    (folder / "job.yaml").write_text(JOB.replace("name: count", "name: [count]"))
+    run = podplan("import", "job.yaml", cwd=folder)
+    assert run.code == 1
+    assert run.err.endswith("; it is not imported\n")
+
+
+def test_a_list_and_a_stream_come_back(folder: Path) -> None:
+    template = "template: {spec: {containers: [{name: main, image: 'i:1'}]}}"
+    items = "".join(
+        f"- metadata: {{name: job-{number}}}\n  spec: {{replicaSpecs: [{{type: a, {template}}}]}}\n"
+        for number in range(3)
+    )
+    listed = f"apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJobList\nitems:\n{items}"
+    (folder / "list.yaml").write_text(f"{listed}---\n{JOB}")
+    assert podplan("import", "list.yaml", "-o", "profiles.yaml", cwd=folder).code == 0
+    rendered = read(podplan("render", "profiles.yaml", cwd=folder).out.encode(), "rendered.yaml")
+    wanted = read((folder / "list.yaml").read_bytes(), "list.yaml")
+    assert [item.doc.data for item in items_of(rendered)] == [item.doc.data for item in items_of(wanted)]

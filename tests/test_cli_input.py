@@ -30,6 +30,21 @@ def test_what_is_not_ours_is_counted_and_no_error(folder: Path, name: str) -> No
     assert "not checked: 1 × " in run.out
 
 
+@pytest.mark.parametrize("kind", ["WorkflowTemplate", "WorkflowRun", "CronWorkflowRun"])
+def test_kinds_of_the_group_without_pods_of_their_own_are_counted_and_no_error(
+    folder: Path, kind: str
+) -> None:
+    """https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md"""
+    version = "apiVersion: batch.tensorstack.dev/v1beta1\n"
+    alone = f"{version}kind: {kind}\nmetadata: {{name: a}}\nspec: {{pytorchTrainingJob: {{spec: {{}}}}}}\n"
+    listed = f"{version}kind: {kind}List\nmetadata: {{}}\nitems: [{{metadata: {{name: a}}, spec: {{}}}}]\n"
+    (folder / "job.yaml").write_text(f"{alone}---\n{listed}")
+    run = podplan("check", "job.yaml", cwd=folder)
+    said = f"not checked: 2 × {kind} (batch.tensorstack.dev/v1beta1)\n"
+    assert run.out == f"no findings in 1 file (0 objects, 0 lowered); {said}"
+    assert run.code == 0
+
+
 OURS = b"apiVersion: batch.tensorstack.dev/v1beta1\nkind: GenericJob\n"
 BROKEN = {
     "unclosed": (OURS + b"spec: {a: [1, 2\n", 1),

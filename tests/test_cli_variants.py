@@ -124,3 +124,22 @@ def test_rendered_files_alone_are_checked_themselves(folder: Path) -> None:
         run = podplan("check", "--format", "concise", "--select", "SCHEMA", *paths, cwd=folder)
         assert run.code == 1
         assert run.out.count("request of cpu must be at most its limit 1, not 2") == 1
+
+
+def test_a_finding_about_a_value_from_a_flag_is_at_the_line_that_takes_it(tmp_path: Path) -> None:
+    profile = """\
+apiVersion: podplan/v1
+kind: JobProfile
+metadata: {name: a}
+spec:
+  job: PyTorchTrainingJob
+  image: registry.example.com/train:1
+  params: {nodes: {type: string, default: x}}
+  run: {command: [torchrun, "--nnodes=${{ params.nodes }}", train.py]}
+  replicas: 2
+"""
+    (tmp_path / "p.yaml").write_text(profile)
+    run = podplan("check", "--format", "concise", "--set", "params.nodes=many", "p.yaml", cwd=tmp_path)
+    assert run.code == 1
+    assert "p.yaml:8:29: error TORCH001 " in run.out
+    assert '--nnodes takes N or MIN:MAX, not "many"' in run.out

@@ -68,12 +68,12 @@ def look(tmp_path: Path, text: str, kind: str = "GenericJob") -> Seen:
     return corpus.look(found, listed)
 
 
-def test_an_old_spelling_is_repaired_and_a_slip_is_not(tmp_path: Path) -> None:
-    old, slip = tmp_path / "old", tmp_path / "slip"
-    old.mkdir()
-    slip.mkdir()
-    assert look(old, GOOD.replace("command:", "commands:")).imported == "repaired"
-    assert look(slip, BAD).imported == "exact"
+def test_what_the_api_server_would_drop_is_repaired_and_what_it_refuses_is_not(tmp_path: Path) -> None:
+    for name in ("old", "slip", "wrong"):
+        (tmp_path / name).mkdir()
+    assert look(tmp_path / "old", GOOD.replace("command:", "commands:")).imported == "repaired"
+    assert look(tmp_path / "slip", BAD).imported == "repaired"
+    assert look(tmp_path / "wrong", GOOD.replace("image:", "imag:")).imported == "refused"
 
 
 def test_a_good_manifest_lowers_and_comes_through_import_exactly(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def limited(arguments: Sequence[str], cwd: Path, prepare: Callable[[], None]) ->
 
 WRITING = {
     "fmt": ("fmt", "."),
-    "fix": ("check", "--fix", "bad.yaml"),
+    "fix": ("check", "--fix", "--unsafe-fixes", "bad.yaml"),
     "render": ("render", "profile.yaml", "-o", "out"),
     "baseline": ("baseline", "create", "bad.yaml"),
     "report": ("check", "bad.yaml", "--output", "json=report.json"),
@@ -216,7 +216,7 @@ def test_two_runs_at_once(tmp_path: Path, pytestconfig: pytest.Config) -> None:
         folder.mkdir()
         for one in range(6):
             (folder / f"{one}.yaml").write_text(BAD_JOB.replace("name: count", f"name: count-{one}"))
-        command = [*PODPLAN, "check", "--fix", "."]
+        command = [*PODPLAN, "check", "--fix", "--unsafe-fixes", "."]
         both = [
             subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             for _ in range(2)

@@ -13,12 +13,13 @@ from random import Random
 
 import pytest
 
-from tests.command import BAD_JOB, INVENTORY, PROFILE
+from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE
 from tests.faulty import CHANGED, FAULTS, OTHERS, SIGNALS, End, Faulty, faulty
 
 UGLY = "kind: JobProfile\napiVersion: podplan/v1\nspec: {job: GenericJob, image: a}\nmetadata: {name: a}\n"
 FILES = {
     "jobs/bad.yaml": BAD_JOB,
+    "jobs/good.yaml": JOB.replace("name: count", "name: good"),
     "jobs/worse.yaml": BAD_JOB.replace("name: count", "name: counts"),
     "jobs/profile.yaml": PROFILE,
     "jobs/ugly.yaml": UGLY,
@@ -28,12 +29,12 @@ FILES = {
     "known.json": '{"format": 1, "findings": []}\n',
 }
 WRITING = {
-    "fix": "check --fix jobs",
+    "fix": "check --fix --unsafe-fixes jobs",
     "fmt": "fmt jobs",
     "render": "render jobs/profile.yaml -o out",
     "report": "check jobs --output json=report.json --output sarif=out/report.sarif",
     "baseline": "baseline create jobs --baseline known.json",
-    "import": "import jobs/bad.yaml -o new/profile.yaml",
+    "import": "import jobs/good.yaml -o new/profile.yaml",
     "graph": "graph jobs/profile.yaml -o picture.svg",
 }
 READING = {

@@ -126,7 +126,7 @@ def test_a_key_is_not_renamed_to_one_that_takes_another_type(
     monkeypatch.chdir(tmp_path)
     text = JOB.replace("      spec:\n", "      spec:\n        dnsPolic: [{name: a}]\n")
     Path("job.yaml").write_text(text)
-    said = podplan("check", "--fix", "job.yaml")
+    said = podplan("check", "--fix", "--unsafe-fixes", "job.yaml")
     assert 'did you mean "dnsPolicy"?' in said.out
     assert "it would bring SCHEMA002" in said.err
     assert Path("job.yaml").read_text() == text

@@ -48,7 +48,7 @@ def zizmor(*files: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_there_are_workflows_to_look_at() -> None:
-    names = ["podplan-comment.yml", "podplan.yml", FOR_FLUX.name, "release.yml"]
+    names = ["podplan-comment.yml", "podplan.yml", FOR_FLUX.name, "ci.yml", "release.yml"]
     assert [path.name for path in WORKFLOWS] == names
 
 

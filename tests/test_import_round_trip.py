@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path as File
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from podplan.importing import as_written_by_people, import_cr
+from podplan.emit import emit_document
+from podplan.findings import Severity
+from podplan.importing import as_written_by_people, drop_unknown_fields, import_cr
 from podplan.importing.repairing import repaired
 from podplan.kinds import KINDS
 from podplan.kinds._decompile import same
+from podplan.pipeline import Plan, Settings, plans
+from podplan.provenance import Doc
+from podplan.reading import Reader
+from podplan.reading.documents import items
+from podplan.rules import RULES
+from podplan.source import read
 from tests.effort import examples
-from tests.importing import compiled, cr_of
+from tests.importing import compiled, cr_of, pod
+from tests.wide_crs import wide_crs
+
+FIXTURES = File(__file__).parent.parent / "fixtures"
+CRS = sorted(file for file in FIXTURES.rglob("*.yaml") if b"batch.tensorstack.dev/" in file.read_bytes())
 
 NAMES = st.sampled_from(["a", "b", "worker", "launcher", "pytorch", "python", "dshm"])
 WORDS = st.lists(st.sampled_from(["python", "-m", "train.py", "--n", "1", "", "yes"]), max_size=4)
@@ -207,4 +220,89 @@ SPECS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 def test_any_spec_comes_back_from_its_profile(kind: str, data: st.DataObject) -> None:
     cr = cr_of(kind, data.draw(SPECS[kind]))
     text, _ = import_cr(cr)
-    assert same(compiled(text), repaired(as_written_by_people(cr), kind).cr)
+    assert same(compiled(text), as_stored(cr))
+
+
+def as_stored(cr: Any) -> Any:
+    """A CR as the API server has it: with names of today, and without the fields that it drops."""
+    return drop_unknown_fields(repaired(as_written_by_people(cr), cr["kind"]).cr)[0]
+
+
+def plans_of(text: str) -> tuple[list[Plan], list[str]]:
+    """What a file is compiled and lowered to, as for podplan render, and the errors in it."""
+    source = read(text.encode(), "a.yaml")
+    made = [
+        plan
+        for item in items(source)
+        for plan in plans(item, Settings(environments=None), Reader(Doc("", {})))
+    ]
+    found = [
+        *(fault.rule for fault in source.faults),
+        *(seen.problem.rule for plan in made for seen in plan.seen),
+    ]
+    return made, [rule for rule in found if RULES[rule].severity is Severity.ERROR]
+
+
+def is_taken(cr: Any) -> bool:
+    """Whether podplan takes a CR as the API server stores it."""
+    _, errors = plans_of(emit_document(as_stored(cr)))
+    return not errors
+
+
+def demand_same_job(cr: Any) -> None:
+    """The profile of a CR that podplan takes is one that it takes, and renders to the CR."""
+    text, problems = import_cr(cr)
+    assert text, problems
+    made, errors = plans_of(text)
+    assert errors == [], text
+    (plan,) = made
+    assert plan.cr is not None
+    assert same(plan.cr.data, as_stored(cr)), text
+
+
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@given(wide_crs())
+def test_a_cr_that_is_taken_has_a_profile_that_is_taken(cr: dict[str, Any]) -> None:
+    assume(is_taken(cr))
+    demand_same_job(cr)
+
+
+BEST_PRACTICE = {
+    "replicaSpecs": [
+        {
+            "type": "worker",
+            "replicas": 4,
+            "template": pod({"name": "pytorch", "image": "a:1", "args": ["a.py"]}),
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("PyTorchTrainingJob", {"torchrunConfig": {"enabled": False, "procPerNode": "1"}}),
+        ("PyTorchTrainingJob", {"torchrunConfig": {"enabled": False, "maxRestarts": 0, "extraOptions": []}}),
+        ("PyTorchTrainingJob", {"torchrunConfig": {"procPerNode": "4"}}),
+        ("PyTorchTrainingJob", {"torchrunConfig": {"enabled": True, "procPerNode": "gpu"}}),
+        ("PyTorchTrainingJob", {"torchrunConfig": {"enabled": False, "rdzvBackend": "${{ a }}"}}),
+        ("PyTorchTrainingJob", {"elastic": {"enabled": False, "minReplicas": 1, "maxReplicas": 2}}),
+        ("PyTorchTrainingJob", {"elastic": {"enabled": True, "minReplicas": 1}}),
+        ("PyTorchTrainingJob", {"runMode": {"debug": {"enabled": False}, "pause": {"enabled": False}}}),
+        ("PyTorchTrainingJob", {"scheduler": {}, "runPolicy": {}, "runMode": {}, "elastic": None}),
+        ("PyTorchTrainingJob", {"unknown": {"a": 1}, "runPolicy": {"unknown": []}}),
+        ("GenericJob", {"service": {"ports": []}, "successRules": [], "failureRules": None}),
+        ("GenericJob", {"cleanUpPolicy": "None", "scheduler": {"t9kScheduler": {"priority": 0}}}),
+    ],
+    ids=str,
+)
+def test_states_that_a_profile_says_otherwise(kind: str, spec: dict[str, Any]) -> None:
+    demand_same_job(cr_of(kind, {**spec, **BEST_PRACTICE}))
+
+
+@pytest.mark.parametrize("file", CRS, ids=lambda file: str(file.relative_to(FIXTURES)))
+def test_the_crs_of_the_fixtures(file: File) -> None:
+    source = read(file.read_bytes(), str(file))
+    for item in items(source):
+        if item.what == "cr" and item.doc.data.get("kind") in KINDS and is_taken(item.doc.data):
+            demand_same_job(item.doc.data)

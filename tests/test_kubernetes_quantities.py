@@ -108,3 +108,22 @@ def test_values_in_messages_are_cut_and_printable() -> None:
     assert names.shown("a\nb") == '"a\\nb"'
     assert names.shown("x" * 100) == '"' + "x" * 60 + '…"'
     assert names.shown(True) == "true"
+
+
+@pytest.mark.parametrize(
+    ("written", "resource", "text"),
+    [
+        ("2", "cpu", "2"),
+        ("1500m", "cpu", "1500m"),
+        ("2048", "cpu", "2048"),
+        ("6Gi", "memory", "6Gi"),
+        ("6145Mi", "memory", "6145Mi"),
+        ("1000", "memory", "1000"),
+        ("0", "memory", "0"),
+    ],
+)
+def test_exact_text_loses_nothing(written: str, resource: str, text: str) -> None:
+    units = parse(written)
+    assert units is not None
+    assert quantities.exact(units, resource) == text
+    assert parse(text) == units

@@ -76,7 +76,7 @@ def test_the_good_objects_are_good(kind: str) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['kind']} {case['change']}"[:90])
 def test_rule(case: dict[str, Any]) -> None:
-    problems = kubernetes.check(changed(case["kind"], case["change"]))
+    problems = kubernetes.check(changed(case["kind"], case["change"]), case.get("version", "1.36"))
     assert sorted(f"{p.rule} {written(p.path)}" for p in problems) == sorted(case["is"]), problems
 
 

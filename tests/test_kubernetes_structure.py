@@ -173,7 +173,7 @@ def test_a_wrong_type_says_how_to_mend_it_and_does_not_show_the_value() -> None:
         "value must be a string, not an integer",
         ("value",),
         help="put the value in quotes",
-        change=Change("put it in quotes", "quote", ("value",)),
+        change=Change("put it in quotes", "quote", ("value",), safe=True),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podplan.launchers import accelerate, deepspeed, torchrun
+from podplan.launchers import accelerate, colossalai, deepspeed, torchrun
 from podplan.launchers.argparse import OLD_PYTHON
 from podplan.launchers.arguments import Line
 from podplan.launchers.words import Fault, Word
@@ -58,6 +58,7 @@ def check_torchrun(answer: Answer) -> None:
             "nodes": list(found.nodes or ()),
             "processes": found.processes,
             "backend": found.backend,
+            "registered": found.backend in torchrun.BACKENDS,
             "host": found.host,
             "port": found.port,
             "node_rank": found.node_rank,
@@ -114,3 +115,13 @@ def test_accelerate(answer: Answer) -> None:
             "config_file": found.config_file,
         }
         assert mine | run(found.line) == facts(answer)
+
+
+@pytest.mark.parametrize("answer", answers("colossalai"), ids=named)
+def test_colossalai(answer: Answer) -> None:
+    found = colossalai.read(words(answer), START)
+    assert agrees(answer, found.errors), found.errors
+    if "hosts" in answer and set(answer["hosts"]) <= {"worker-0", "worker-1"}:
+        hosts = answer["hosts"]
+        mine = colossalai.torchrun_words(found, found.extra, hosts[0], len(hosts), START)
+        assert [part for word in mine for part in word.text.split()] == answer["torchrun"]

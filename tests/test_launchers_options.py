@@ -76,7 +76,22 @@ def test_colossalai_reads_options_behind_the_script() -> None:
 
 
 SPELLINGS = ["-H", "-host", "--host", "--hostfile", "--include", "--nproc_per_node", "--ssh-port", "-m"]
-TOKENS = [*SPELLINGS, "--hostfile=/h", "--host=", "-Hx", "--unknown", "--x=1", "-1", "-", "--", "8", "t.py"]
+TOKENS = [
+    *SPELLINGS,
+    "--hostfile=/h",
+    "--host=",
+    "-Hx",
+    "-H=x",
+    "-lm",
+    "-num_layers",
+    "--unknown",
+    "--x=1",
+    "-1",
+    "-",
+    "--",
+    "8",
+    "t.py",
+]
 
 
 @given(st.lists(st.sampled_from(TOKENS), max_size=7))

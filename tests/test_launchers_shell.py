@@ -139,6 +139,7 @@ def commands(text: str, **variables: str | None) -> list[tuple[str, bool]]:
 SCRIPTS: list[tuple[str, list[tuple[str, bool]]]] = [
     ("cd /a && torchrun x.py", [("cd /a", False), ("torchrun x.py", False)]),
     ("a &&\n b ||\n\n c", [("a", False), ("b", False), ("c", True)]),
+    ("a || b\nc", [("a", False), ("b", True), ("c", False)]),
     ("a || exit 1; b", [("a", False), ("exit 1", True), ("b", False)]),
     ("if [ -f x ]; then a; elif b; then c; else d; fi\ne",
      [("[ -f x ]", False), ("a", True), ("b", True), ("c", True), ("d", True), ("e", False)]),

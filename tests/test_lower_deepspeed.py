@@ -277,6 +277,16 @@ def test_an_elastic_job_has_the_expected_workers_and_needs_the_fewest() -> None:
     assert len(objects(cr).of("Pod")) == 3
 
 
+@pytest.mark.parametrize(
+    ("written", "fewest"),
+    [({}, 3), ({"minReplicas": 2}, 2), ({"maxReplicas": 5}, 3), ({"maxReplicas": 2}, 2)],
+)
+def test_the_gang_of_an_elastic_job_that_says_some_bounds(written: dict[str, int], fewest: int) -> None:
+    cr = deepspeed()
+    cr["spec"] |= {"elastic": {"enabled": True, **written}, "scheduler": {"t9kScheduler": {}}}
+    assert objects(cr)["PodGroup", "bert"]["spec"]["minMember"] == fewest
+
+
 def test_in_debug_mode_every_worker_waits_as_sshd() -> None:
     cr = deepspeed()
     cr["spec"]["runMode"] = {"debug": {"enabled": True}}

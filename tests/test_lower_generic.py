@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.lowering import (
@@ -290,3 +292,37 @@ def test_ten_thousand_replicas_are_as_much_work_as_two() -> None:
     sizes = [[len(group.doc.origins) for group in lower(cr)] for cr in (few, many)]
     assert sizes[0] == sizes[1]
     assert sum(group.replicas for group in lower(many)) == 10_000
+
+
+INIT = """
+service: {ports: [{name: http, port: 2222}]}
+replicaSpecs:
+- type: worker
+  replicas: 2
+  template:
+    spec:
+      initContainers: [{name: wait, image: a, command: [wait, "$(service.worker[0].host)", "$(rank)"]}]
+      containers: [{name: main, image: a, command: [run, "$(rank)"]}]
+"""
+
+
+def init_commands(**options: Any) -> list[list[str]]:
+    pods = objects(generic(INIT), **options).of("Pod").values()
+    return [pod["spec"]["initContainers"][0]["command"] for pod in pods]
+
+
+def test_variables_in_init_containers_stay_unless_the_configuration_says_otherwise() -> None:
+    stays = ["wait", "$(service.worker[0].host)", "$(rank)"]
+    assert init_commands() == [stays, stays]
+    assert objects(generic(INIT)).container("bert-worker-1")["command"] == ["run", "1"]
+    replaced = init_commands(values={"generic.init-substitution": True})
+    assert replaced == [["wait", "bert-worker-0", "0"], ["wait", "bert-worker-0", "1"]]
+
+
+@pytest.mark.parametrize("kind", ["Pod", "Service"])
+def test_a_replica_type_that_no_name_may_contain_is_the_origin_of_the_name(kind: str) -> None:
+    cr = generic(TWO_TYPES.replace("type: worker", "type: Worker"))
+    group = next(one for one in lower(cr) if one.doc.name == f"{kind}/bert-Worker-0")
+    assert end(group, ("metadata", "name")).path == ("spec", "replicaSpecs", 1, "type")
+    other = next(one for one in lower(cr) if one.doc.name == f"{kind}/bert-ps-0")
+    assert end(other, ("metadata", "name")).path == ("metadata", "name")

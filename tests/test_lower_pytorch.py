@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from podplan.kinds.pytorch_training_job.elastic import shares
 from tests.lowering import Object, environment, facts_on, group_of, job, lost, lower, names, objects
@@ -97,6 +99,19 @@ def test_every_container_has_the_variables_and_the_training_container_the_port()
     assert python["ports"] == [{"name": "pytorchjob-port", "containerPort": 23456}]
 
 
+def test_the_number_of_the_rendezvous_port_is_taken_by_its_name() -> None:
+    cr = pytorch()
+    for role, number in zip(cr["spec"]["replicaSpecs"], (29500, 29600), strict=True):
+        port = {"name": "pytorchjob-port", "containerPort": number}
+        role["template"]["spec"]["containers"][-1]["ports"] = [port]
+    lowered = objects(cr)
+    for name in ("bert-ps-0", "bert-worker-1"):
+        assert environment(lowered.container(name))["MASTER_PORT"] == "29500"
+        assert lowered["Service", name]["spec"]["ports"] == [{"name": "pytorchjob-port", "port": 29500}]
+    off = objects(cr, values={"pytorch.port-by-name": False})
+    assert environment(off.container("bert-ps-0"))["MASTER_PORT"] == "23456"
+
+
 @pytest.mark.parametrize("port", [{"containerPort": 23456}, {"name": "pytorchjob-port", "containerPort": 9}])
 def test_a_rendezvous_port_of_the_container_is_not_doubled(port: Object) -> None:
     cr = pytorch()
@@ -163,6 +178,57 @@ def test_an_elastic_job_has_the_expected_replicas_and_needs_the_fewest() -> None
     assert list(lowered.of("Pod")) == ["bert-node-0", "bert-node-1", "bert-node-2"]
     assert lowered["PodGroup", "bert"]["spec"]["minMember"] == 2
     assert lowered.container("bert-node-0")["command"][1:3] == ["--nnodes", "2:5"]
+
+
+@pytest.mark.parametrize(
+    ("written", "pods", "nodes"),
+    [
+        ({}, 3, "3"),
+        ({"minReplicas": 2}, 3, "2:3"),
+        ({"minReplicas": 5}, 3, "5:5"),
+        ({"maxReplicas": 5}, 3, "3:5"),
+        ({"maxReplicas": 2}, 3, "2:2"),
+        ({"minReplicas": 2, "maxReplicas": 4}, 3, "2:4"),
+        ({"expectedReplicas": 4}, 4, "4"),
+        ({"expectedReplicas": 4, "minReplicas": 2}, 4, "2:4"),
+        ({"expectedReplicas": 4, "maxReplicas": 6}, 4, "4:6"),
+    ],
+)
+def test_the_bounds_of_an_elastic_job_that_says_some_of_them(
+    written: dict[str, int], pods: int, nodes: str
+) -> None:
+    cr = pytorch(TORCHRUN)
+    cr["spec"] |= {"elastic": {"enabled": True, **written}, "scheduler": {"t9kScheduler": {}}}
+    cr["spec"]["replicaSpecs"][0]["replicas"] = 3
+    lowered = objects(cr)
+    assert len(lowered.of("Pod")) == pods
+    assert lowered.container("bert-node-0")["command"][1:3] == ["--nnodes", nodes]
+
+
+BOUNDS = st.none() | st.integers(0, 6)
+
+
+@given(BOUNDS, BOUNDS, BOUNDS, st.integers(0, 6), st.booleans(), st.sampled_from(["replicas", "other-bound"]))
+def test_the_pod_group_waits_for_as_many_pods_as_torchrun(
+    least: int | None, most: int | None, expected: int | None, replicas: int, enabled: bool, missing: str
+) -> None:
+    cr = pytorch(TORCHRUN)
+    bounds = {"minReplicas": least, "maxReplicas": most, "expectedReplicas": expected}
+    section = {"enabled": enabled} | {key: value for key, value in bounds.items() if value is not None}
+    cr["spec"] |= {"elastic": section, "scheduler": {"t9kScheduler": {}}}
+    cr["spec"]["replicaSpecs"][0]["replicas"] = replicas
+    lowered = objects(cr, values={"elastic.missing-bound": missing})
+    fewest = lowered["PodGroup", "bert"]["spec"]["minMember"]
+    for name in lowered.of("Pod"):
+        assert int(lowered.container(name)["command"][2].partition(":")[0]) == fewest
+
+
+def test_empty_strings_of_torchrun_config_count_as_not_written() -> None:
+    cr = pytorch(TORCHRUN)
+    cr["spec"]["torchrunConfig"] = {"enabled": True, "rdzvBackend": "", "procPerNode": ""}
+    command = objects(cr).container("bert-node-0")["command"]
+    assert command[command.index("--rdzv_backend") + 1] == "c10d"
+    assert "--nproc_per_node" not in command
 
 
 def test_elastic_means_nothing_without_torchrun() -> None:

@@ -7,11 +7,11 @@ from time import process_time
 
 import pytest
 
-from podplan.lint.checks._secrets import _WITH_PASSWORD
 from podplan.lint.checks.waits import _FOREVER, _LOOP
 from podplan.lint.directives import _LATE_UNTIL
+from podplan.redaction.detection import _WITH_PASSWORD
+from podplan.redaction.secret_objects import _MENTIONED
 from podplan.report.visible import _COMMAND
-from podplan.source.secrecy import _LOOKS_SECRET
 
 LENGTH = 40_000  # characters, of which the square takes seconds; an eighth of them a 64th of that
 LEAST = 0.01  # seconds: less cannot be told from nothing
@@ -22,10 +22,10 @@ SEARCHES = {
     "an endless loop and many blanks": (_FOREVER, "while true" + " " * LENGTH),
     "a condition of blanks": (_LOOP, "until" + " " * LENGTH),
     "a reason of blanks": (_LATE_UNTIL, "until" + " " * LENGTH),
-    "kinds with properties": (_LOOKS_SECRET, "kind:&" * (LENGTH // 6)),
-    "a kind with many properties": (_LOOKS_SECRET, "kind: " + "&a " * (LENGTH // 3)),
-    "a kind and blanks": (_LOOKS_SECRET, "kind" + " " * LENGTH),
-    "blanks behind a kind": (_LOOKS_SECRET, "kind:" + " " * LENGTH),
+    "kinds with properties": (_MENTIONED, "kind:&" * (LENGTH // 6)),
+    "a kind with many properties": (_MENTIONED, "kind: " + "&a " * (LENGTH // 3)),
+    "a kind and blanks": (_MENTIONED, "kind" + " " * LENGTH),
+    "blanks behind a kind": (_MENTIONED, "kind:" + " " * LENGTH),
     "empty lines before no command": (_COMMAND, "\n" * LENGTH),
 }
 

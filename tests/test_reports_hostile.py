@@ -89,7 +89,7 @@ def test_a_fix_that_is_not_secret_is_shown() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_the_difference_of_fixes_shows_no_secret() -> None:
-    said = podplan("check", "--diff", ".")
+    said = podplan("check", "--diff", "--unsafe-fixes", ".")
     assert said.code == 1
     assert "+    slotsPerWorker: 8" in said.out
     assert "+          - {name: DB_PASSWORD, value: **********}" in said.out
@@ -99,7 +99,7 @@ def test_the_difference_of_fixes_shows_no_secret() -> None:
 
 
 def test_what_is_secret_is_mended_all_the_same(folder: Path) -> None:
-    assert podplan("check", "--fix-only", ".").code == 0
+    assert podplan("check", "--fix-only", "--unsafe-fixes", ".").code == 0
     assert (
         'stringData: {password: "71177118", pin: "0771177", yes: "7117.7"}'
         in (folder / "secret.yaml").read_text()

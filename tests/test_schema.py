@@ -243,6 +243,42 @@ def test_kinds_with_a_lowering_are_not_among_them() -> None:
     assert not known_but_not_lowered("Pod")
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (
+            "WorkflowTemplat",
+            'SCHEMA010 /kind: {api} has no kind "WorkflowTemplat"; did you mean "WorkflowTemplate"?',
+        ),
+        ("workflowrun", 'SCHEMA011 /kind: kind "workflowrun" is called "WorkflowRun"; '),
+        (
+            "PyTorchTrainngJob",
+            'SCHEMA010 /kind: {api} has no kind "PyTorchTrainngJob"; did you mean "PyTorch',
+        ),
+        (
+            "XGBoostTrainngJob",
+            'SCHEMA010 /kind: {api} has no kind "XGBoostTrainngJob"; did you mean "XGBoost',
+        ),
+        ("GenericJobb", 'SCHEMA010 /kind: {api} has no kind "GenericJobb"; did you mean "GenericJob"?'),
+    ],
+)
+def test_a_mistyped_kind_of_the_group_is_an_error_with_the_kind_that_was_meant(
+    written: str, said: str
+) -> None:
+    [line] = told(check_cr(small(kind=written), VERSION).problems)
+    assert line.startswith(said.format(api="batch.tensorstack.dev/v1beta1"))
+
+
+def test_only_a_spelling_that_migrate_replaces_is_left_to_it() -> None:
+    helps = {
+        kind: check_cr(small(kind=kind), VERSION).problems[0].help for kind in ("DeepspeedJob", "mpijob")
+    }
+    assert helps == {
+        "DeepspeedJob": "write kind: DeepSpeedJob, or let podplan migrate do it",
+        "mpijob": "write kind: MPIJob",
+    }
+
+
 def test_of_a_list_the_envelope_is_checked() -> None:
     envelope = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": "GenericJobList", "metadata": {}}
     assert check_cr({**envelope, "items": [{"anything": 1}]}, VERSION).problems == []

@@ -9,8 +9,8 @@ import pytest
 
 from podplan.cli.reporting import FORMATS
 from podplan.findings import Edit, Fix, Location, Related
-from podplan.lint.checks._stars import hidden
-from podplan.lint.masking import silent
+from podplan.lint.redaction import redact_finding
+from podplan.redaction.redactor import Redactor
 from tests.command import podplan
 from tests.editor import Editor
 from tests.findings import FINDINGS
@@ -132,10 +132,10 @@ def test_all_that_a_finding_says_is_without_it() -> None:
         related=(Related(place, "HUNTER is here"),),
         fix=Fix("write HUNTER", True, (Edit("a", 1, 1, 1, 2, 0, 1, "HUNTER"),), refused="HUNTER is hers"),
     )
-    clean = silent(found, hidden(["HUNTER"]))
+    clean = redact_finding(found, Redactor(["HUNTER"]))
     assert clean.fix is not None
     assert (clean.message, clean.help) == ("it is ***", "***… is it")
     assert [one.message for one in clean.related] == ["*** is here"]
     assert (clean.fix.title, clean.fix.refused, clean.fix.secret) == ("write ***", "*** is hers", True)
     other = found.fix._replace(edits=(), title="a", refused="") if found.fix is not None else None
-    assert silent(found._replace(fix=other), hidden(["HUNTER"])).fix == other
+    assert redact_finding(found._replace(fix=other), Redactor(["HUNTER"])).fix == other

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from podplan.lint.checks._secrets import secret_variables
 from tests.command import podplan
 
 PROFILE = """\
@@ -80,29 +79,6 @@ def test_what_a_flag_gives_is_not_shown(folder: Path, sets: list[str], code: int
     assert run.code == code, run.out + run.err
     assert "HUNT" not in run.out + run.err
     assert ("***" in run.out + run.err) == ("password=7" not in sets[0])
-
-
-@pytest.mark.parametrize(
-    ("data", "paths"),
-    [
-        ({"env": {"A_TOKEN": {"secret": "hunters/name"}}}, []),
-        ({"env": {"A_TOKEN": {"configMap": "hunters/name"}}}, []),
-        ({"env": {"A_TOKEN": {"x": "hunter2", "y": ["hunter3"]}}}, ["x", ("y", 0)]),
-        ({"params": {"password": {"description": "hunters", "default": "hunter2"}}}, ["default"]),
-        ({"params": {"tokens": {"default": "hunter2"}, "password": "hunter2"}}, [()]),
-        (
-            {"params": {"db": {"default": {"password": "hunter2", "host": "hunters"}}}},
-            [("default", "password")],
-        ),
-        ({"params": {"db": {"default": "http://me:hunter2@a"}}}, ["default"]),
-        ({"values": {"password": "hunter2", "rate": "hunters", "api_key": ["hunter2"]}}, [(), (0,)]),
-        ({"params": ["password"], "values": ["password"], "env": [{"name": "A_TOKEN", "value": "a"}]}, []),
-        ({"env": {1: {2: "hunter2"}, "A_TOKEN": {3: 4567}}}, [(3,)]),
-    ],
-)
-def test_which_values_are_secret(data: object, paths: list[object]) -> None:
-    wanted = [path if isinstance(path, tuple) else (path,) for path in paths]
-    assert [path[2:] for path in secret_variables(data)] == wanted
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])

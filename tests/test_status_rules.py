@@ -312,6 +312,19 @@ def test_types_of_a_generic_job_do_not_share_their_restarts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("limit", "fact", "basis"), [(0, "restart.limit", "documented"), (1, "restart.limit-shared", "assumed")]
+)
+def test_only_the_default_of_the_limit_is_documented(limit: int, fact: str, basis: str) -> None:
+    cr = generic(limit, successRules=[{"chief": [0]}])
+    workers = [
+        one._replace(phase="Failed", code=1, restarts=limit) if one.short == "worker-0" else one
+        for one in expected(cr)
+    ]
+    [decision] = [one for one in acted(cr, workers).decisions if one.topic == "restart"]
+    assert (decision.fact.id, decision.fact.basis) == (fact, basis)
+
+
+@pytest.mark.parametrize(
     ("rules", "states_", "phase"),
     [
         ({"successRules": [{"chief": [0]}]}, {"chief_0": 0}, "Succeeded"),

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from podplan.cel.rules import Rules, Validation
 from podplan.emit import emit
 from podplan.findings import Severity
 from podplan.kubernetes import DEFAULT_VERSION
+from podplan.lint.admission_variables import VARIABLES
 from podplan.lint.catalogue import ours, whole
 from podplan.lint.organisation import organisation
 from podplan.lint.policy import Policy
@@ -152,6 +154,19 @@ def test_an_update_that_leaves_the_spec_alone_is_let_through() -> None:
     assert conditions_of("SEC002", object=changed, oldObject=before)
 
 
+def test_a_paused_job_is_judged_by_the_update_that_resumes_it(
+    tmp_path: Path, twins: dict[str, Policy]
+) -> None:
+    example = next(one for one in EXAMPLES["NET004"] if one["verdict"] == "bad")
+    running = example["object"]
+    paused = {**running, "spec": {**running["spec"], "runMode": {"pause": {"enabled": True}}}}
+    (tmp_path / "job.yaml").write_text(emit([paused]), encoding="utf-8")
+    assert "NET004" in podplan("check", "job.yaml", cwd=tmp_path).out
+    assert not fired({**example, "object": paused}, [twins["NET004"]])
+    assert conditions_of("NET004", object=running, oldObject=paused)
+    assert fired(example, [twins["NET004"]])
+
+
 def test_the_version_of_the_cluster_decides() -> None:
     older, newer = (objects("ValidatingAdmissionPolicy", version) for version in ("1.30", "1.36"))
     assert set(newer) - set(older) == {"SEC006", "SEC019"}
@@ -167,6 +182,14 @@ def test_the_version_of_the_cluster_decides() -> None:
     )
 
 
+def test_no_variable_of_a_policy_hides_a_shared_one() -> None:
+    for data in whole():
+        admission = data.get("admission")
+        if isinstance(admission, dict):
+            own = {variable["name"] for variable in admission.get("variables", ())}
+            assert not own & VARIABLES[admission["level"]].keys(), data["id"]
+
+
 def test_what_the_api_server_has_room_for() -> None:
     for code, policy in objects("ValidatingAdmissionPolicy").items():
         spec = policy["spec"]
@@ -175,6 +198,27 @@ def test_what_the_api_server_has_room_for() -> None:
         for one in spec["validations"]:
             assert "\n" not in one["message"], code
             assert "{" not in one["message"], code
+
+
+def test_a_message_says_what_is_wrong_and_what_to_write() -> None:
+    """kubectl shows it behind "denied request:", where the summary of the rule would read as a statement."""
+    for code, policy in objects("ValidatingAdmissionPolicy").items():
+        for validation in policy["spec"]["validations"]:
+            message = validation["message"]
+            assert message != RULES[code].rule.summary, code
+            assert len(message) <= 250, code
+            wrong, _, remedy = message.partition("; ")
+            assert wrong, code
+            assert remedy, code
+            assert not message.endswith("."), code
+
+
+def test_objects_carry_a_label_to_select_them_and_the_rule_that_they_come_from() -> None:
+    for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
+        for code, found in objects(kind).items():
+            metadata = found["metadata"]
+            assert metadata["labels"] == {"app.kubernetes.io/part-of": "podplan"}
+            assert metadata["annotations"]["kubernetes.io/description"].startswith(f"{code} ")
 
 
 def test_a_large_job_stays_within_the_bounds(twins: dict[str, Policy]) -> None:
@@ -190,6 +234,79 @@ def test_a_large_job_stays_within_the_bounds(twins: dict[str, Policy]) -> None:
     assert "VAP:podplan-cr008" in fired(
         {"object": {**job, "spec": {"replicaSpecs": roles}}}, [twins["CR008"]]
     )
+
+
+def with_variables(kind: str, containers: int, env: list[dict[str, str]]) -> dict[str, Any]:
+    """A job of one role with ``containers`` that all have the variables."""
+    listed = [{"name": f"c{number}", "image": "train:1", "env": env} for number in range(containers)]
+    roles = [{"type": "worker", "replicas": 4, "template": {"spec": {"containers": listed}}}]
+    job = {"apiVersion": "batch.tensorstack.dev/v1beta1", "kind": kind, "metadata": {"name": "train"}}
+    return {"object": {**job, "spec": {"replicaSpecs": roles}}}
+
+
+def numbered(count: int, prefix: str = "VARIABLE") -> list[dict[str, str]]:
+    return [{"name": f"{prefix}_{number:05}", "value": "x"} for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("containers", "variables", "refused"),
+    [(1, 480, True), (9, 150, True), (9, 240, False), (1, 3000, False)],
+)
+def test_repeated_variables_are_looked_for_within_the_cost_limit(
+    containers: int, variables: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    env = [*numbered(variables), {"name": "VARIABLE_00000", "value": "y"}]
+    job = with_variables("GenericJob", containers, env)
+    assert bool(fired(job, [twins["CR008"]])) is refused
+    assert fired(job, [RULES["CR008"]]) == {"CR008"}
+
+
+@pytest.mark.parametrize(("count", "refused"), [(200, True), (245, False)])
+def test_one_variable_again_and_again_stays_within_the_cost_limit(
+    count: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    env = [{"name": "A", "value": "x"}] * count + [{"name": "A", "value": "y"}]
+    assert bool(fired(with_variables("GenericJob", 1, env), [twins["CR008"]])) is refused
+
+
+@pytest.mark.parametrize(("code", "prefix"), [("SSH001", "VARIABLE"), ("SSH005", "NCCL")])
+@pytest.mark.parametrize(("count", "refused"), [(700, True), (3000, False)])
+def test_variables_of_workers_are_looked_for_within_the_cost_limit(
+    code: str, prefix: str, count: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    known = numbered(count, prefix)
+    launcher = {
+        "type": "launcher",
+        "template": {"spec": {"containers": [{"name": "launcher", "env": known}]}},
+    }
+    job = with_variables("ColossalAIJob", 1, [*known[:-1], {"name": f"{prefix}_LOST", "value": "x"}])
+    job["object"]["spec"]["replicaSpecs"].append(launcher)
+    assert bool(fired(job, [twins[code]])) is refused
+    assert fired(job, [RULES[code]]) == {code}
+
+
+@pytest.mark.parametrize("code", ["SSH001", "SSH005"])
+def test_variables_that_deepspeed_drops_are_looked_for_within_the_cost_limit(
+    code: str, twins: dict[str, Policy]
+) -> None:
+    lost = [{"name": "HTTP_PROXY", "value": "x"}, {"name": "OWN", "value": "x"}]
+    for count, refused in ((1990, True), (3000, False)):
+        job = with_variables("DeepSpeedJob", 1, [*numbered(count, "NCCL"), *lost])
+        worker = job["object"]["spec"].pop("replicaSpecs")[0]
+        del worker["type"]
+        run = {"run": {"python": ["train.py"]}}
+        job["object"]["spec"] |= {"worker": worker, "disableCustomEnv": True, "config": run}
+        assert bool(fired(job, [twins[code]])) is refused
+
+
+@pytest.mark.parametrize(("count", "refused"), [(200, True), (201, False)])
+def test_replica_types_are_compared_within_the_cost_limit(
+    count: int, refused: bool, twins: dict[str, Policy]
+) -> None:
+    job = with_variables("GenericJob", 1, [])
+    roles = [{**job["object"]["spec"]["replicaSpecs"][0], "type": f"r{number}"} for number in range(count)]
+    job["object"]["spec"]["replicaSpecs"] = [*roles[:-1], roles[0]]
+    assert bool(fired(job, [twins["CR012"]])) is refused
 
 
 KUBECTL = shutil.which("kubectl")
@@ -210,5 +327,5 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
             one, end = decoder.raw_decode(rest)
             found.append(one)
             rest = rest[end:].lstrip()
-        assert [one["metadata"].pop("labels") for one in found] == [{"zz": "1"}] * len(found)
+        assert {one["metadata"]["labels"].pop("zz") for one in found} == {"1"}
         assert found == export_vap(ours())

@@ -44,11 +44,11 @@ def image(name: str) -> Job:
 
 # Clean but for one thing, which is another rule's: what is beside it must not be found too.
 BESIDE = {
-    "NCCL_IB_DISABLE is 0": (rdma({"capabilities": {"add": ["IPC_LOCK"]}}, NCCL_IB_DISABLE="0"), {"SEC003"}),
-    "RDMA and another variable": (rdma({"capabilities": {"add": ["IPC_LOCK"]}}, A="1"), {"SEC003"}),
+    "NCCL_IB_DISABLE is 0": (rdma({"capabilities": {"add": ["IPC_LOCK"]}}, NCCL_IB_DISABLE="0"), set()),
+    "RDMA and another variable": (rdma({"capabilities": {"add": ["IPC_LOCK"]}}, A="1"), set()),
     "RDMA turned off": (
         rdma({"capabilities": {"add": ["IPC_LOCK"]}}, NCCL_IB_DISABLE="1"),
-        {"SEC003", "NET007"},
+        {"NET007"},
     ),
     "RDMA and all rights": (rdma({"privileged": True}), {"SEC002"}),
     "RDMA and no right": (rdma({}), set()),

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from podplan.checking.before import Before
 from podplan.checking.files import fault_finding, file_findings
-from podplan.checking.jobs import plan_findings, set_findings
-from podplan.checking.results import Result, Summary, narrowed, result
+from podplan.checking.jobs import plan_findings, secrets_of, set_findings
+from podplan.checking.results import Result, Summary, narrowed, result, show_sources
 from podplan.checking.rows import Origin
 from podplan.checking.run import GivenUp, Run, as_far_as_bounds
 from podplan.checking.sharing import in_turn
@@ -18,7 +18,6 @@ from podplan.limits import BoundExceeded
 from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
-from podplan.provenance import trace
 from podplan.reading import Reader
 from podplan.reading.documents import ALL_SORTS, OF_PROFILES, Item, items, may_hold
 from podplan.reading.files import expand
@@ -114,13 +113,11 @@ def _check_source(source: Source | Unread, run: Run) -> None:
         if source.reason == DENIED:
             run.unlowered.add(source.file)
         return
-    if source.holds_secret:
-        run.secret.add(source.file)
     found = as_far_as_bounds(file_findings(source, run), run, source.file)
     said = run.silences.graded(source.file, found)
     if said:
         run.findings += (found._replace(about=(source.file,)) for found in said)
-        run.texts[source.file] = source.text
+        run.show(source)
 
 
 def _check_rendered(run: Run, checked: Collection[str]) -> None:
@@ -134,7 +131,7 @@ def _check_rendered(run: Run, checked: Collection[str]) -> None:
             graded = run.silences.graded(origin.file, said)
             if graded:
                 run.findings += (found._replace(about=(origin.file,)) for found in graded)
-                run.texts[origin.file] = text
+                run.show(read(text.encode(), origin.file))
 
 
 def _rendered_findings(item: Item, run: Run, origin: Origin) -> Iterator[Finding]:
@@ -145,8 +142,8 @@ def _add_policy_faults(run: Run) -> None:
     """What is wrong with the policies of an organisation: said once, for however many jobs it is so."""
     terms = run.settings.terms
     faults = (Seen("file", doc, problem) for doc, problem in terms.policy_faults)
-    run.findings += findings((Sighting(None, fault, None) for fault in faults), 1)
-    run.texts |= terms.policy_texts
+    secrets = secrets_of(doc for doc, _ in terms.policy_faults)
+    run.findings += findings((Sighting(None, fault, None) for fault in faults), secrets)
     once = {(found.rule, found.message, found.location): found for found in reversed(run.findings)}
     run.findings = [
         found
@@ -166,6 +163,7 @@ def summarised(
     for _, group in groupby(made, key=lambda plan: id(plan.item)):
         plans_of_item = list(group)
         _add_plans(plans_of_item[0].item, plans_of_item, run)
+    show_sources(found, run, run.findings)
     return result(run)
 
 
@@ -188,10 +186,12 @@ def gone_through(
 
     run = Run(settings, reader)
     for source in found:
+        first = len(run.findings)
         _add_faults(source, run, OF_PROFILES.union(wanted))
         for item in items(source) if isinstance(source, Source) else ():
             if item.what in wanted or item.what == "podplan":
                 _add_plans(item, taken(item), run)
+        show_sources([source], run, run.findings[first:])
     return result(run)
 
 
@@ -200,20 +200,12 @@ def _add_faults(source: Source | Unread, run: Run, sorts: Collection[str]) -> No
     run.counts["files"] += 1
     if isinstance(source, Unread):
         return
-    if source.holds_secret:
-        run.secret.add(source.file)
-    if run.silences.open(source):
-        run.texts[source.file] = source.text
+    run.silences.open(source)
     if source.faults and may_hold(source, sorts):
-        run.texts[source.file] = source.text
         faults = (fault_finding(source, fault) for fault in source.faults)
         run.findings += run.silences.graded(source.file, faults)
 
 
 def _add_plans(item: Item, made: Iterable[Plan], run: Run) -> None:
     """What there is to say of the plans of an item."""
-    said = run.silences.graded(item.doc.name, plan_findings(made, run))
-    source = trace(item.doc, ())[-1].doc.source
-    if said and source is not None:
-        run.texts[source.file] = source.text
-    run.findings += said
+    run.findings += run.silences.graded(item.doc.name, plan_findings(made, run))

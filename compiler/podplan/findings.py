@@ -25,15 +25,22 @@ class Change(NamedTuple):
     """What would repair a problem, told of a document and not of its text.
 
     ``op`` is "rename" (the key at ``path`` becomes ``value``), "set" (``path`` gets ``value``, and need not
-    be there before), "quote" (the word at ``path`` becomes a string) or "remove". A ``safe`` change does
-    not alter what a job that runs does.
+    be there before), "prepend" (``value`` becomes the first entries of the list at ``path``), "quote" (the
+    word at ``path`` becomes a string) or "remove". ``more`` are changes that belong to it. It is ``safe`` if
+    the job does the same afterwards, or did not run before: docs/fixes.md says so for each of them.
     """
 
     title: str
     op: str
     path: Path
     value: Any = None
-    safe: bool = True
+    safe: bool = False
+    more: tuple[Change, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Change, ...]:
+        """All changes that are made together."""
+        return (self, *self.more)
 
 
 class Problem(NamedTuple):
@@ -163,8 +170,13 @@ def moved(problem: Problem, place: Callable[[Path], Path]) -> Problem:
     return problem._replace(
         path=place(problem.path),
         related=tuple((place(at), said) for at, said in problem.related),
-        change=problem.change and problem.change._replace(path=place(problem.change.path)),
+        change=problem.change and _change_moved(problem.change, place),
     )
+
+
+def _change_moved(change: Change, place: Callable[[Path], Path]) -> Change:
+    more = tuple(one._replace(path=place(one.path)) for one in change.more)
+    return change._replace(path=place(change.path), more=more)
 
 
 def pointer(path: Path) -> str:

@@ -118,9 +118,10 @@ def _demand_sense(item: Item, settings: Settings, resolution: Resolution) -> Non
             unknown = problem.message.partition("; there is ")[0]
             raise RequestError(f"{item.doc.name}: {unknown}; it has {names}")
         if problem.rule == "PROF015":
-            from podplan.lint.masking import without_sets
+            from podplan.redaction.detection import flag_values
+            from podplan.redaction.redactor import Redactor
 
-            said = without_sets(problem.message, settings.sets)
+            said = Redactor(flag_values(settings.sets)).text(problem.message)
             raise RequestError(f"{item.doc.name}: {said}")
 
 

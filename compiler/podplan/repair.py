@@ -14,6 +14,7 @@ from podplan.check import Result, Watch, check
 from podplan.findings import Edit, Finding, Fix, Severity
 from podplan.pipeline import Settings
 from podplan.reading import Reader
+from podplan.redaction.redactor import redact_spans
 from podplan.typing import NamedTuple
 
 MAX_PASSES = 20
@@ -160,9 +161,8 @@ def _starred(found: Finding) -> Finding:
     fix = found.fix
     if fix is None or not fix.secret:
         return found
-    return found._replace(
-        fix=fix._replace(edits=tuple(edit._replace(text="*" * len(edit.text)) for edit in fix.edits))
-    )
+    edits = (edit._replace(text=redact_spans(edit.text, [(0, len(edit.text))])) for edit in fix.edits)
+    return found._replace(fix=fix._replace(edits=tuple(edits)))
 
 
 def _failure(chosen: Sequence[Finding], before: Result, after: Result) -> str:

@@ -92,3 +92,11 @@ def test_the_description_says_what_the_picture_shows() -> None:
 def test_other_devices_are_counted_by_their_name() -> None:
     crs = list(yaml.safe_load_all((PICTURES / "several_jobs" / "cr.yaml").read_text()))
     assert drawn(crs[1]).totals == "1 Pod · 2 mig-1g.10gb"
+
+
+def test_memory_without_a_size_limit_is_drawn_without_a_size() -> None:
+    """The kubelet sizes it by the limits of the Pod or by the node: the CR alone does not say which."""
+    volumes = "volumes: [{name: shm, emptyDir: {medium: Memory}}]"
+    container = "{name: a, image: i, volumeMounts: [{name: shm, mountPath: /dev/shm}]}"
+    spec = f"replicaSpecs: [{{type: worker, template: {{spec: {{containers: [{container}], {volumes}}}}}}}]"
+    assert "shm: no sizeLimit" in mermaid([drawn(job("GenericJob", spec))])

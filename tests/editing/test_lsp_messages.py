@@ -203,5 +203,6 @@ def test_a_crash_in_a_request_is_its_error_and_not_the_end(project: Path) -> Non
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"internal error" in done.stdout
-    assert b"ZeroDivisionError: by design" in done.stdout
+    assert b"ZeroDivisionError" in done.stdout
+    assert b"by design" not in done.stdout  # it may quote anything
     assert b'"id":3,"result":null' in done.stdout

@@ -44,6 +44,11 @@ from tests.work import slowdown
             "the example is broken at ",
         ),
         ("severity: error", "severity: grave", "own.yaml:3:11: POLICY001: severity must be"),
+        (
+            "  verdict: good",
+            "  verdict: good\n  kubernetes: '1.9'",
+            "the example cannot be checked: kubernetes: there are no schemas of Kubernetes 1.9",
+        ),
     ],
 )
 def test_examples_keep_their_promises(folder: Path, old: str, new: str, said: str) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from podplan.argocd.application import Profile
 from podplan.argocd.parameters import OF_PARAMS, TREATMENTS
+from podplan.kubernetes.shape import mapping
+from podplan.redaction.redactor import redact_data
 from podplan.typing import Any
 
 Announcement = dict[str, Any]
@@ -67,7 +69,8 @@ def _of_params(profiles: Iterable[Profile]) -> list[Announcement]:
 
 
 def _of_param(name: str, declaring: Sequence[tuple[Profile, dict[str, Any]]]) -> Announcement:
-    fragment = declaring[0][1]
+    profile, fragment = declaring[0]
+    fragment = _without_secrets(profile, name, fragment)
     names = ", ".join(dict.fromkeys(one.name for one, _ in declaring))
     title = fragment.get("title")
     announcement: Announcement = {
@@ -77,6 +80,14 @@ def _of_param(name: str, declaring: Sequence[tuple[Profile, dict[str, Any]]]) ->
         "required": any(_is_required(one, below) for one, below in declaring),
     }
     return {**announcement, **_form(fragment)}
+
+
+def _without_secrets(profile: Profile, name: str, fragment: dict[str, Any]) -> dict[str, Any]:
+    """The declaration of a param without a default that is secret: what a form shows, somebody may send."""
+    whole = {"spec": {**mapping(profile.item.doc.data, "spec"), "params": {name: fragment}}}
+    shown: dict[str, Any] = redact_data(whole)["spec"]["params"][name]
+    is_secret = shown.get("default") != fragment.get("default")
+    return {key: value for key, value in shown.items() if not (is_secret and key == "default")}
 
 
 def _is_required(profile: Profile, fragment: dict[str, Any]) -> bool:

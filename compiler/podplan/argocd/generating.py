@@ -9,7 +9,6 @@ from functools import partial
 from podplan.argocd.application import Application, is_ours, left_out, read, unfit
 from podplan.argocd.choosing import Chosen, chosen
 from podplan.argocd.judging import FLAG, PARAMETER, Judged, judged
-from podplan.argocd.masking import masked
 from podplan.argocd.options import with_options
 from podplan.argocd.parameters import Given
 from podplan.check import Result
@@ -20,6 +19,8 @@ from podplan.limits import BoundExceeded
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import Item, identity
+from podplan.redaction.detection import flag_values
+from podplan.redaction.redactor import Redactor
 from podplan.rendering.spool import Spool
 from podplan.requests import RequestError
 from podplan.rules import RULES
@@ -108,7 +109,7 @@ def generate(
     output = _Output(options)
 
     def taken(one: Chosen) -> Iterator[Plan]:
-        for plan in _plans(one, asked, settings, reader):
+        for plan in _plans(one, settings, reader):
             output.add(plan, one.profile.place)
             yield plan
 
@@ -123,7 +124,9 @@ def generate(
     def settings_of(place: Origin) -> Settings:
         return own.get(place, settings)
 
-    result = judged(application.sources, [*profiles, *crs], included, settings, reader, settings_of)
+    given = {key: value for one in wanted for key, value in one.sets.items()}
+    with_params = settings._replace(sets=given)
+    result = judged(application.sources, [*profiles, *crs], included, with_params, reader, settings_of)
     broken = (source.file for source in application.sources if _is_broken(source))
     short = (one.profile.item.doc.name for one in wanted if not output.gave_all(one.profile.place))
     lacking = (*broken, *short)
@@ -137,8 +140,6 @@ def generate(
             output.write(item.doc.data, item.doc.name)
         if output.failure is not None:
             raise output.failure
-    told = [found._replace(message=masked(found.message, asked.params)) for found in result.findings]
-    result = result._replace(findings=told)
     apis = dict.fromkeys((one.api_version, one.kind) for one in made)
     served = tuple({"apiVersion": version, "kind": kind} for version, kind in apis)
     return Generated(output.spool, served, result, lacking)
@@ -159,12 +160,12 @@ def _settings(one: Chosen, settings: Settings) -> Settings:
     return settings._replace(environments=one.environments, sets=one.sets)
 
 
-def _plans(one: Chosen, asked: Given, settings: Settings, reader: Reader) -> Iterator[Plan]:
+def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
     try:
         yield from plans(one.profile.item, _settings(one, settings), reader)
     except RequestError as error:  # about the value of a flag, which here was a parameter
         told = str(error).replace(FLAG, PARAMETER, 1)
-        raise RequestError(masked(told, asked.params)) from None
+        raise RequestError(Redactor(flag_values(one.sets)).text(told)) from None
 
 
 def _made(data: dict[str, Any], source: str) -> _Made:

@@ -8,7 +8,7 @@ from podplan.argocd.application import is_ours
 from podplan.check import Result
 from podplan.checking.files import fault_finding
 from podplan.checking.jobs import object_findings, plan_findings, set_findings
-from podplan.checking.results import result
+from podplan.checking.results import result, show_sources
 from podplan.checking.rows import Origin
 from podplan.checking.run import Run
 from podplan.findings import Finding
@@ -47,9 +47,6 @@ def judged(
     run = Run(settings, reader, reread=texts.__getitem__, settings_of=settings_of)
     run.counts["files"] = len(files)
     for source in files:
-        run.texts[source.file] = source.text
-        if source.holds_secret:
-            run.secret.add(source.file)
         run.silences.open(source)
         if is_ours(source):
             faults = (fault_finding(source, fault) for fault in source.faults)
@@ -63,6 +60,7 @@ def judged(
             run.not_checked[item.reason] += 1
     for number, seen in run.together.said(run.silences.anywhere()):
         run.findings += set_findings(number, seen, run)
+    show_sources(files, run, run.findings)
     found = result(run)
     return found._replace(findings=[_of_parameter(one) for one in found.findings])
 

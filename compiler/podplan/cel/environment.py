@@ -129,12 +129,19 @@ def plain_words(message: str) -> str:
 
 @cache
 def _checker() -> Any:
-    """The environment that checks: each function takes and gives the types that it has in Kubernetes."""
+    return checker(dict.fromkeys(VARIABLES, cel.Type.DYN))
+
+
+def checker(types: Mapping[str, Any], descriptor_pool: Any = None) -> Any:
+    """The environment that checks: each function takes and gives the types that it has in Kubernetes.
+
+    ``types`` are those of the variables; messages among them are found in ``descriptor_pool``.
+    """
     declared = [overload for library in _LIBRARIES for overload in library.OVERLOADS]
     more = _declarations(overload for overload in declared if overload.name in _WIDENED)
     functions = _declarations(overload for overload in declared if overload.name not in _WIDENED)
     extensions = ("two-var-comprehensions", "optional", "sets")
-    return _environment(extensions, functions, [*more, *_comparisons()])
+    return _environment(extensions, functions, [*more, *_comparisons()], types, descriptor_pool)
 
 
 @cache
@@ -144,7 +151,7 @@ def _runner() -> Any:
         Overload(name, kinds, _runtime_type(found[0].gives), _one_of(found), member)
         for (name, member, kinds), found in _by_kinds().items()
     )
-    return _environment(("optional", "sets"), [], functions)
+    return _environment(("optional", "sets"), [], functions, dict.fromkeys(VARIABLES, cel.Type.DYN))
 
 
 def _by_kinds() -> dict[tuple[str, bool, tuple[str, ...]], list[Overload]]:
@@ -157,12 +164,19 @@ def _by_kinds() -> dict[tuple[str, bool, tuple[str, ...]], list[Overload]]:
     return same
 
 
-def _environment(extensions: Iterable[str], functions: list[Any], more: list[Any]) -> Any:
+def _environment(
+    extensions: Iterable[str],
+    functions: list[Any],
+    more: list[Any],
+    types: Mapping[str, Any],
+    descriptor_pool: Any = None,
+) -> Any:
     """An environment with functions of ours; ``more`` are overloads of functions that it has already."""
     listed = ", ".join(f"{{name: {name}, version: latest}}" for name in extensions)
     return cel.NewEnv(
+        descriptor_pool=descriptor_pool,
         config=cel.NewEnvConfigFromYaml(f"extensions: [{listed}]"),
-        variables=dict.fromkeys(VARIABLES, cel.Type.DYN),
+        variables=dict(types),
         extensions=[ext_strings.ExtStrings(_STRINGS_VERSION), cel.CelExtension("kubernetes", more)],
         functions=functions,
     )

@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from podplan.checking.jobs import note_need, object_findings, plan_findings
+from podplan.checking.jobs import note_need, object_findings, plan_findings, secrets_of
 from podplan.checking.rows import Origin
 from podplan.checking.run import Run
 from podplan.findings import Finding, Location
+from podplan.kubernetes.shape import mapping
 from podplan.lint.fold import findings
-from podplan.lint.masking import secrets_written
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import UNSILENCED
+from podplan.patterns import pattern
 from podplan.pipeline import check_form, plans
 from podplan.provenance import trace
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
 from podplan.rendering.origin import compare, header_of, source_path
 from podplan.rules import RULES
 from podplan.source import Fault, Source
+
+_WITH_EXPONENT = pattern(
+    r"[-+]?(?!0[0-9_])(?=.*[eE_])(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9_]+)(?:[eE][-+]?[0-9]+)?"
+)
 
 
 def file_findings(source: Source, run: Run) -> Iterator[Finding]:
@@ -31,20 +36,53 @@ def file_findings(source: Source, run: Run) -> Iterator[Finding]:
             run.not_checked[_why_nothing(source)] += 1
         return
     if run.silences.open(source):
-        run.texts[source.file] = source.text
+        run.show(source)
     if any(fault.rule in UNSILENCED for fault in source.faults):
         run.unlowered.add(source.file)
-    for fault in (*source.faults, *_hints(source, found)):
+    for fault in (*source.faults, *_hints(source, found, run)):
         yield fault_finding(source, fault)
     text = hash(source.text)
     for number, item in enumerate(found):
         yield from _item_findings(item, Origin(source.file, number, text=text), run)
 
 
-def _hints(source: Source, found: Iterable[Item]) -> Iterator[Fault]:
-    """The scalars of profiles and CRs that Kubernetes reads as something else than they look."""
-    ours = {index for item in found if item.what != "other" for index in _document_indexes(item)}
-    return (hint for hint in source.hints if hint.document in ours)
+def _hints(source: Source, found: Iterable[Item], run: Run) -> Iterator[Fault]:
+    """The scalars of profiles and CRs that Kubernetes reads as something else than they look.
+
+    A number as people write one is meant where the param is declared as a number.
+    """
+    ours = [item for item in found if item.what != "other"]
+    indexes = {index for item in ours for index in _document_indexes(item)}
+    hints = [hint for hint in source.hints if hint.document in indexes]
+    if any(_is_written_number(source, hint) for hint in hints):
+        meant = {place for item in ours if item.what in ("profile", "base") for place in _numbers(item, run)}
+        hints = [
+            hint
+            for hint in hints
+            if (hint.span.start, hint.span.end) not in meant or not _is_written_number(source, hint)
+        ]
+    return iter(hints)
+
+
+def _is_written_number(source: Source, hint: Fault) -> bool:
+    """Whether a scalar is a number with an exponent or with underscores, and not octal digits or a word."""
+    text = source.text[hint.span.start : hint.span.end]
+    return _WITH_EXPONENT.fullmatch(text) is not None
+
+
+def _numbers(item: Item, run: Run) -> Iterator[tuple[int, int]]:
+    """Where a profile or a base has numbers that a param declares as such, as offsets."""
+    from podplan.profile.extends import extend
+    from podplan.profile.numbers import declared_numbers
+
+    written = item.doc.source
+    if written is None:
+        return
+    whole = extend(item.doc, run.reader.load, [])
+    params = mapping(mapping(whole.data, "spec"), "params")
+    for path in declared_numbers(mapping(item.doc.data, "spec"), params):
+        span = written.span(("spec", *path))
+        yield span.start, span.end
 
 
 def _document_indexes(item: Item) -> Iterator[int]:
@@ -81,7 +119,6 @@ def _is_in_policies(file: str, run: Run) -> bool:
 
 
 def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
-    run.secrets += secrets_written(item.doc)
     if item.what == "other":
         if not _is_in_policies(item.doc.name, run):
             run.not_checked[item.reason] += 1
@@ -89,7 +126,7 @@ def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
     elif item.what in ("base", "inventory"):
         run.shared.add(item.doc.name)
         faults = [Seen("profile", item.doc, problem) for problem in check_form(item)]
-        yield from findings((Sighting("", one, None) for one in faults), 1)
+        yield from findings((Sighting("", one, None) for one in faults), secrets_of([item.doc]))
     elif item.what == "object":
         yield from object_findings(item, run, origin)
     elif item.what == "cr" and (said := header_of(item)) is not None:
@@ -97,7 +134,8 @@ def _item_findings(item: Item, origin: Origin, run: Run) -> Iterator[Finding]:
         stale = compare(item, said, run.settings, run.reader)
         if stale is not None:
             run.not_checked["rendered CR that is stale"] += 1
-            yield from findings([Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))], 1)
+            sighting = Sighting("", Seen("cr", item.doc, stale), identity(item.doc.data))
+            yield from findings([sighting], secrets_of([item.doc]))
         else:
             run.rendered.append((origin, os.path.realpath(source_path(item, said))))
     else:

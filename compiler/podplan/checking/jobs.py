@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 
 from podplan.checking.again import job_of, job_of_object
 from podplan.checking.rows import Origin
@@ -11,20 +12,20 @@ from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding
 from podplan.kubernetes.shape import mapping
 from podplan.lint.apply import Variants, apply, lacking, lacks
-from podplan.lint.checks._stars import Hidden, hidden
 from podplan.lint.fold import Fold, findings
 from podplan.lint.locate import locate
-from podplan.lint.masking import has_secrets, named_in_bases, secrets, values_of, values_set
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import enforced
 from podplan.lint.subject import Job
 from podplan.pipeline import Plan, check_object
 from podplan.provenance import Doc
 from podplan.reading.documents import Item, identity
+from podplan.redaction.hints import may_hold_secret
 from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from podplan.lint.suppression import Suppression
+    from podplan.redaction.redactor import Redactor
 
 NEEDED = ("PersistentVolumeClaim", "Namespace")
 
@@ -40,9 +41,9 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
     file = ""
     ids: list[str] = []
     jobs = 0
-    secret = values_set(run.settings.sets)
+    of_profile = False
+    secrets = _Secrets(run.settings.sets)
     for plan in made:
-        known = len(run.secrets)
         file = plan.item.doc.name
         if plan.cr is not None:
             annotated.update(run.silences.annotations(file, plan.cr))
@@ -59,15 +60,56 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
         ruled = _ruled(job, file, run) if job is not None else ()
         for seen in (*plan.seen, *ruled):
             fold.add(Sighting(plan.variant, seen, named))
-        behind = _behind(plan)
-        if len(run.secrets) > known or has_secrets(plan.item.doc) or behind:
-            secret |= values_of([plan.item.doc, plan.profile, plan.cr, job and job.before, *behind])
+        was = job.before if job is not None else None
+        docs = [plan.item.doc, plan.profile, plan.cr, was]
+        docs += [seen.doc for seen in plan.seen if plan.profile is None]
+        secrets.add(docs, _whole_text(plan.item.doc) if was is None else None)
+        of_profile = of_profile or (job is not None and job.profile is not None)
     # What policies say of a profile as a whole, where every variant of it is there.
     if variants is not None and jobs == len(ids) and run.settings.environments == "all":
         for one in variants.seen():
             for id_ in ids:
                 fold.add(Sighting(id_, one, None))
-    return run.silences.without_annotated(annotated, fold.findings(len(ids), _hidden(secret)))
+    if not fold:
+        return []
+    found = fold.findings(secrets.redactor(), ids)
+    run.hide(found, secrets.redactor)
+    if of_profile and (run.settings.environments != "all" or run.settings.sets):
+        found = list(map(_with_unsafe_fix, found))
+    return run.silences.without_annotated(annotated, found)
+
+
+class _Secrets:
+    """The secrets of an item, found in the documents of one plan after the other."""
+
+    def __init__(self, sets: Mapping[str, str]) -> None:
+        self._sets = sets
+        self._values: set[str] = set()
+        self._text: tuple[str, bool] = "", False
+        self.redactor = cache(self._redactor)
+
+    def add(self, docs: Iterable[Doc | None], text: str | None) -> None:
+        """More documents; ``text`` is where all of them come from, None where that is more than one text."""
+        if text is not None and text is not self._text[0]:
+            self._text = text, may_hold_secret(text)
+        if text is None or self._text[1] or self._sets:
+            from podplan.lint.redaction import secrets_behind
+
+            self._values.update(secrets_behind(docs))
+
+    def _redactor(self) -> Redactor | None:
+        """What hides them, with those of ``--set`` flags; it is asked for once there are no more."""
+        if not self._values and not self._sets:
+            return None
+        from podplan.redaction.detection import flag_values
+        from podplan.redaction.redactor import Redactor
+
+        return Redactor([*flag_values(self._sets), *self._values])
+
+
+def _with_unsafe_fix(found: Finding) -> Finding:
+    """The finding of some variants of a profile: nobody looked at what a fix does to the others."""
+    return found._replace(fix=found.fix._replace(safe=False)) if found.fix is not None else found
 
 
 def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[Finding]:
@@ -76,13 +118,13 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
     job = job_of_object(item, run.settings)
     run.together.add(job, origin)
     policies = run.silences.ruling(item.doc.name).policies
-    known = len(run.secrets)
-    run.secrets += secrets(run.silences.terms.known, job)
-    holds = len(run.secrets) > known or has_secrets(item.doc)  # of a Secret no check quotes a value
-    secret = values_of([item.doc]) if holds else set[str]()
+    # Of a Secret no check quotes a value, and a value may be a word of the sentence.
+    docs = [item.doc] if item.doc.data.get("kind") != "Secret" else []
+    secrets = secrets_of(docs, text=_whole_text(item.doc))
     seen = [*check_object(item.doc, run.settings), *apply(policies, job)]
-    said_of_it = findings((Sighting("", one, identity(item.doc.data)) for one in seen), 1, _hidden(secret))
-    return run.silences.annotated(item.doc.name, [item.doc], said_of_it)
+    found = findings((Sighting("", one, identity(item.doc.data)) for one in seen), secrets)
+    run.hide(found, secrets)
+    return run.silences.annotated(item.doc.name, [item.doc], found)
 
 
 def note_need(item: Item, run: Run, origin: Origin) -> None:
@@ -98,7 +140,8 @@ def note_need(item: Item, run: Run, origin: Origin) -> None:
 
 def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     """What a policy about all jobs says of one, if it is on for the file of that job."""
-    cr = run.together.job(number).cr
+    job = run.together.job(number)
+    cr = job.cr
     assert cr is not None
     file = locate(cr, ()).location.file
     rule = next(
@@ -106,7 +149,9 @@ def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:
     )
     if rule is None:
         return []
-    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], 1)
+    secrets = secrets_of([cr, job.profile], run.settings.sets)
+    said = findings([Sighting("", seen._replace(rule=rule), identity(cr.data))], secrets)
+    run.hide(said, secrets)
     about = tuple(filter(None, (run.together.file(number), *sorted(set(seen.about)))))
     return [one._replace(about=about) for one in run.silences.annotated(file, [cr], said)]
 
@@ -125,25 +170,36 @@ def _lowered(plan: Plan, run: Run) -> Job | None:
     return job_of(plan, run.settings, run.before)
 
 
-def _hidden(secrets: set[str]) -> Hidden | None:
-    """What no finding may say; a shell makes words of a variable."""
-    return hidden(secrets, secrets) if secrets else None
+def secrets_of(
+    docs: Iterable[Doc | None], sets: Mapping[str, str] = {}, text: str | None = None
+) -> Callable[[], Redactor | None]:
+    """What gives, once it is asked for, what hides the secrets of documents and of ``--set`` flags.
+
+    ``text`` is where all of the documents come from, None where that is more than one text.
+    """
+
+    @cache
+    def redactor() -> Redactor | None:
+        if text is not None and not sets and not may_hold_secret(text):
+            return None
+        from podplan.lint.redaction import redactor_for
+        from podplan.redaction.detection import flag_values
+
+        return redactor_for(docs, flag_values(sets))
+
+    return redactor
 
 
-def _behind(plan: Plan) -> tuple[Doc, ...]:
-    """The bases of a profile and what was made of them, where one names a secret."""
-    if "extends" not in mapping(plan.item.doc.data, "spec"):
-        return ()
-    failed = (seen.doc for seen in plan.seen if seen.level == "profile")
-    profiles = [plan.profile] if plan.profile is not None else failed
-    found = {id(doc): doc for profile in profiles for doc in named_in_bases(profile)}
-    return tuple(found.values())
+def _whole_text(doc: Doc) -> str | None:
+    """The text of the file that a document is written in, if that is all there is of it: without bases."""
+    if doc.source is None or "extends" in mapping(doc.data, "spec"):
+        return None
+    return doc.source.text
 
 
 def _ruled(job: Job, file: str, run: Run) -> list[Seen]:
     """What the policies say of a job."""
     policies = run.silences.ruling(file, enforced(job)).policies
-    run.secrets += secrets(run.silences.terms.known, job)
     for policy in lacking(policies, job):
         run.silences.undecided.add(policy.rule.code)
         if lacks(policy, job) == "base":

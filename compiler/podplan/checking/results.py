@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from podplan.checking.run import GivenUp, Run
+from podplan.checking.run import GivenUp, Run, files_of
 from podplan.findings import Finding
-from podplan.lint.masking import masked, whole_fixes, without_secret_fixes
 from podplan.reading.files import root_of
+from podplan.source import Source, read
 from podplan.typing import Any, NamedTuple
 
 
@@ -59,22 +59,21 @@ class Result(NamedTuple):
 
 def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     """The result; without ``folders``, what is wrong with suppressions themselves is left out."""
-    places = {found.location.file for found in run.findings}
-    places |= {related.location.file for found in run.findings for related in found.related}
-    run.texts.update(run.reader.texts(places - run.texts.keys()))
-    run.texts |= run.again.texts(places - run.texts.keys())
-    # Lines of a file with Secrets are not shown: nobody can tell from a broken one which of them are secret.
-    secret = {file for file in run.texts if _is_secret(file, run)}
-    shown = {file: text for file, text in run.texts.items() if file not in secret}
-    shown = masked(shown, run.secrets)
-    everything = run.silences.settled(run.findings, shown, run.reader.source_of)
+    _gather_texts(run)
+    shown = _shown(run)
+    found = [_with_unsafe_fix(one, run.reader.extended) for one in run.findings]
+    everything = run.silences.settled(found, shown, run.reader.source_of)
     if folders is not None:
         everything += run.silences.faults(lambda file: _is_whole(file, run, folders))
     if len(run.together) or len(everything) > len(run.findings):
         everything.sort(key=lambda found: (found.location.file, found.location.line, found.location.column))
-    everything = whole_fixes(everything, secret.__contains__, run.secrets)
     repairs = [found for found in everything if not found.suppressed]
-    everything = without_secret_fixes(everything)
+    if run.secret or run.secret_values or any(run.secret_spans.values()):
+        from podplan.lint.redaction import mark_secret_fixes, remove_secret_edits
+
+        everything = mark_secret_fixes(everything, run.secret, run.secret_spans)
+        repairs = [found for found in everything if not found.suppressed]
+        everything = remove_secret_edits(everything)
     said = [found for found in everything if not found.suppressed]
     if without_inventory := run.silences.undecided - run.without_base:
         run.not_checked["rules that need an inventory"] = len(without_inventory)
@@ -106,6 +105,14 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     )
 
 
+def show_sources(sources: Iterable[Source | object], run: Run, findings: Iterable[Finding]) -> None:
+    """Keeps the texts of those of ``sources`` that findings have places in, or that have suppressions."""
+    places = {file for found in findings for file in files_of(found)}
+    for source in sources:
+        if isinstance(source, Source) and (source.file in places or run.silences.has(source.file)):
+            run.show(source)
+
+
 def narrowed(whole: Result, keep: Callable[[Finding], bool]) -> Result:
     """The result with only those findings that are to be kept; how many others there are is counted.
 
@@ -118,15 +125,49 @@ def narrowed(whole: Result, keep: Callable[[Finding], bool]) -> Result:
     return whole._replace(findings=said, summary=summary, with_suppressed=everything, written={}, repairs=())
 
 
+def _with_unsafe_fix(found: Finding, extended: set[str]) -> Finding:
+    """The finding; its fix is not safe where it changes a file that other profiles are made from."""
+    fix = found.fix
+    if fix is None or not fix.safe:
+        return found
+    changed = {edit.file for edit in fix.edits}
+    shared = changed & extended or (found.about and not changed.issubset(found.about))
+    return found._replace(fix=fix._replace(safe=False)) if shared else found
+
+
 def _counted(everything: Iterable[Finding]) -> dict[str, Any]:
     """The counts of a Summary that are about findings."""
     counts = Counter("suppressed" if found.suppressed else f"{found.severity}s" for found in everything)
     return {name: counts[name] for name in ("errors", "warnings", "infos", "suppressed")}
 
 
-def _is_secret(file: str, run: Run) -> bool:
-    source = run.reader.source_of(file)
-    return file in run.secret or (source is not None and source.holds_secret)
+def _gather_texts(run: Run) -> None:
+    """Keeps the texts of all files that findings have places in."""
+    places = {file for found in run.findings for file in files_of(found)} - run.texts.keys()
+    for file in sorted(places):
+        if (source := run.reader.source_of(file)) is not None:
+            run.show(source)
+    kept = {**run.settings.terms.policy_texts, **run.again.texts(places)}
+    for file in places & kept.keys():
+        run.show(read(kept[file].encode(), file))
+
+
+def _shown(run: Run) -> dict[str, str]:
+    """The texts as reports may show them: with stars for secrets, and none of a file that holds a Secret.
+
+    Nobody can tell from a broken one which of its lines are secret.
+    """
+    shown = {file: text for file, text in run.texts.items() if file not in run.secret}
+    if not (run.secret_values or any(run.secret_spans.values())):
+        return shown
+    from podplan.redaction.redactor import Redactor, redact_spans
+
+    for file, text in shown.items():
+        values = run.secret_values.get(file, ())
+        spans = (*run.secret_spans.get(file, ()), *Redactor(values).spans(text))
+        if spans:
+            shown[file] = redact_spans(text, spans)
+    return shown
 
 
 def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from podplan.checking.again import Again, Reread, SettingsOf
 from podplan.checking.before import Before
 from podplan.checking.rows import Origin
 from podplan.checking.together import Together
-from podplan.findings import Finding, Location
+from podplan.findings import Finding
 from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
 from podplan.lint.silences import Silences
 from podplan.pipeline import Settings
 from podplan.reading import Reader
-from podplan.typing import Any, NamedTuple, NoReturn, TypeVar
+from podplan.source import Source, find_secret_spans
+from podplan.typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+
+if TYPE_CHECKING:
+    from podplan.redaction.redactor import Redactor
 
 Something = TypeVar("Something")
 
@@ -37,7 +41,8 @@ class Gathered:
         self.shared: set[str] = set()  # files that others refer to
         self.unlowered: set[str] = set()
         self.secret: set[str] = set()  # files of which no line is shown
-        self.secrets: list[Location] = []  # what is shown as stars, whichever rules are on
+        self.secret_spans: dict[str, list[tuple[int, int]]] = {}  # where the others hold secrets, by file
+        self.secret_values: dict[str, frozenset[str]] = {}  # the secrets of jobs with findings there, by file
         self.given_up: list[GivenUp] = []
         self.beyond: list[str] = []  # what is said of files that reach a bound when they are read
         self.unread: set[str] = set()
@@ -45,14 +50,42 @@ class Gathered:
         self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
         self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
 
+    def show(self, source: Source) -> None:
+        """Keeps the text of a file for reports, and what of it they must not show."""
+        if source.file in self.texts:
+            return
+        self.texts[source.file] = source.text
+        if source.holds_secret:
+            self.secret.add(source.file)
+        else:
+            self.secret_spans[source.file] = find_secret_spans(source)
+
+    def hide(self, findings: Iterable[Finding], secrets: Callable[[], Redactor | None]) -> None:
+        """Keeps the secrets of a job, so that no line that ``findings`` about it show has them."""
+        files = {file for found in findings for file in files_of(found)}
+        if files and (redactor := secrets()):
+            for file in files:
+                self.secret_values[file] = self.secret_values.get(file, frozenset()) | redactor.values
+
     def add(self, others: Gathered) -> None:
         """What was gathered of the files that come next."""
+        hidden = self.secret_values
         for name, theirs in vars(others).items():
             mine: Any = getattr(self, name)
-            if isinstance(mine, list):
+            if mine is hidden:
+                for file, values in theirs.items():
+                    hidden[file] = hidden.get(file, frozenset()) | values
+            elif isinstance(mine, list):
                 mine.extend(theirs)
             else:
                 mine.update(theirs)
+
+
+def files_of(found: Finding) -> set[str]:
+    """The files whose lines a report of a finding may show."""
+    edits = found.fix.edits if found.fix is not None else ()
+    places = (found.location.file, *(one.location.file for one in found.related))
+    return {*places, *(edit.file for edit in edits)}
 
 
 def _not_again(file: str) -> NoReturn:

@@ -7,6 +7,7 @@ those that have something in common with another one is it looked at.
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Collection, Hashable, Iterable, Iterator
 
@@ -17,6 +18,7 @@ from podplan.lint.checks import left
 from podplan.lint.policy import Policy
 from podplan.lint.seen import Seen
 from podplan.lint.subject import Job
+from podplan.reading.files import git_top
 from podplan.typing import Any, NamedTuple
 
 SHARES = 16  # all keys at once would be, as objects of Python, much of what a run of thousands of jobs takes
@@ -67,6 +69,7 @@ class Together:
         self._rows = Rows()
         self._whole: dict[int, Job] = {}
         self._meetings = Meetings()
+        self._tops: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self._rows) + (self._first is not None) + self._unseen
@@ -102,9 +105,10 @@ class Together:
         row = Row(origin, tuple(left(check, job) for check in self._checks))
         if origin is None:
             self._whole[len(self._rows)] = job
+        repository = self._repository(origin)
         for number, one in enumerate(row.left):
             if one is not None:
-                self._meetings.add(one.party, _keys(number, one))
+                self._meetings.add(one.party, _keys(number, one, repository))
         self._rows.append(row)
 
     def job(self, number: int) -> Job:
@@ -121,19 +125,39 @@ class Together:
         origin = self._rows[number].origin
         return origin.file if origin is not None else ""
 
+    def _repository(self, origin: Origin | None) -> str:
+        """The top level of the git repository that a job comes from; "" where there is none."""
+        folder = os.path.dirname(origin.file) if origin is not None else None
+        if folder is None:
+            return ""
+        if folder not in self._tops:
+            self._tops[folder] = git_top(folder or ".")
+        return self._tops[folder]
+
     def said(self, policies: Iterable[Policy]) -> Iterator[tuple[int, Seen]]:
-        """What policies say, each with the number of the job that it is said of; of one alone nothing."""
+        """What policies say, each with the number of the job that it is said of; of one alone nothing.
+
+        The jobs of each repository are looked at by themselves: a worktree in another one has the same jobs
+        at another revision, and a submodule has jobs of its own.
+        """
         if self._first is not None or not self._checks:
             return
-        columns = [Column(self._rows, place) for place in range(len(self._checks))]
+        by_repository: dict[str, list[Column]] = {}
         common = self._meetings.common()
         for number, row in enumerate(self._rows) if common else ():
+            repository = self._repository(row.origin)
             for place, one in enumerate(row.left):
-                if one is not None and not common.isdisjoint(_keys(place, one)):
-                    columns[place].add(number)
-        yield from apply_to_all(policies, dict(zip(self._checks, columns, strict=True)), self.job)
+                if one is not None and not common.isdisjoint(_keys(place, one, repository)):
+                    if repository not in by_repository:
+                        by_repository[repository] = [
+                            Column(self._rows, at) for at in range(len(self._checks))
+                        ]
+                    by_repository[repository][place].add(number)
+        policies = tuple(policies)
+        for columns in by_repository.values():
+            yield from apply_to_all(policies, dict(zip(self._checks, columns, strict=True)), self.job)
 
 
-def _keys(column: int, left: Any) -> list[int]:
-    """The keys of what a job left for a check, each as a number."""
-    return [hash((column, key)) for key in left.keys]
+def _keys(column: int, left: Any, repository: str) -> list[int]:
+    """The keys of what a job of a repository left for a check, each as a number."""
+    return [hash((column, repository, key)) for key in left.keys]

@@ -124,7 +124,10 @@ def _only_paths(args: list[str]) -> list[str]:
 
 
 def _say_internal(error: BaseException) -> None:
-    """A fault of podplan itself: what it is and where, in one sentence, without a traceback."""
+    """A fault of podplan itself: what it is and where, without a traceback.
+
+    What the error says stays out: it may quote anything of the input.
+    """
     from podplan.cli.output import say
 
     trace = error.__traceback__
@@ -135,6 +138,6 @@ def _say_internal(error: BaseException) -> None:
         module = trace.tb_frame.f_globals.get("__name__", "?")
         where = f" in {module}, line {trace.tb_lineno}"
     say(
-        f"internal error{where}: {type(error).__name__}: {str(error)[:300]}",
+        f"internal error{where}: {type(error).__name__}",
         "this is a fault of podplan; please report it together with the input",
     )

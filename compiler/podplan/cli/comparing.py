@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from podplan.calibration.adopting import adoption
 from podplan.calibration.digits import without_digits
 from podplan.calibration.dump import ASKED, Dump, Object, of_job, read_dump
-from podplan.calibration.folding import folded
+from podplan.calibration.folding import Told, folded
 from podplan.calibration.job import Compared, compared
 from podplan.calibration.writing import with_settings
 from podplan.cli.exits import CLEAN, FINDINGS, WRONG_REQUEST
@@ -21,6 +21,7 @@ from podplan.pipeline import Plan, Settings
 from podplan.provenance import Doc
 from podplan.pruning import pruned
 from podplan.reading.files import demand_inside, in_user_terms, root_of
+from podplan.redaction.redactor import Redactor, build_redactor, path_steps, redact_change
 from podplan.report import comparison
 from podplan.requests import RequestError
 from podplan.schema import check_cr
@@ -63,7 +64,9 @@ def compare(paths: Sequence[str], dump: str, adopt: bool, format_: str, flags: M
         count = len(wanted.values)
         notes.append(f"wrote {count} setting{'' if count == 1 else 's'} into {target}")
     render, out = (comparison.as_json, write) if format_ == "json" else (comparison.as_text, write_text)
-    out(render(folded(before.differences, wanted.by), wanted.values, before.kind, notes))
+    secrets = build_redactor((cr.data, *found.objects))
+    told = [_redacted(one, secrets) for one in folded(before.differences, wanted.by)]
+    out(render(told, secrets.value(dict(wanted.values)), before.kind, notes))
     return FINDINGS if left else CLEAN
 
 
@@ -110,6 +113,11 @@ class _Jobs:
             names = ", ".join(called for _, _, called in self._there)
             raise RequestError(f"{self._file} holds objects of several jobs ({names}); keep those of one")
         raise RequestError(f"{self._file} holds nothing of {', '.join(self._names)}")
+
+
+def _redacted(told: Told, secrets: Redactor) -> Told:
+    predicted, real = redact_change(told.predicted, told.real, path_steps(told.part), told.kind, secrets)
+    return told._replace(predicted=predicted, real=real)
 
 
 def _name(job: Doc) -> str:

@@ -27,7 +27,7 @@ def fix_options(command: Command) -> Command:
     for option in (
         click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing."),
         click.option("--fix-only", is_flag=True, help="Repair, and say nothing of what is left."),
-        click.option("--unsafe-fixes", is_flag=True, help="Also repairs that change what a job does."),
+        click.option("--unsafe-fixes", is_flag=True, help="Also where a job may do something else then."),
         click.option("--fix", is_flag=True, help="Repair what can be repaired, and report what is left."),
     ):
         command = option(command)

@@ -11,13 +11,13 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
 from podplan.cli.output import replace_text, say, say_unread, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
-from podplan.cli.showing import shown_difference
 from podplan.formatting import SCHEMAS, formatted
 from podplan.formatting.compiling import demand_same
 from podplan.pipeline import Settings
 from podplan.reading.documents import may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources, standard_input
+from podplan.report.fixing import redacted_difference
 from podplan.report.formatting import counted, fault_line
 from podplan.report.visible import visible
 from podplan.requests import RequestError
@@ -77,7 +77,7 @@ def command(
     for source in broken:
         tell(f"{fault_line(source)}\n")
     if diff:
-        write(shown_difference(before, changed, style_of(color, os.environ)))
+        write(redacted_difference(before, changed, style_of(color, os.environ)))
     elif check:
         write_text("".join(f"would reformat {visible(file)}\n" for file in changed))
     elif from_input:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 
 import click
 
+from podplan.check import summarised
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.output import replace_file, say, tell, write
-from podplan.findings import Problem
+from podplan.findings import Finding, Problem, Severity
+from podplan.lint.redaction import redactor_for
+from podplan.pipeline import Settings, plans
 from podplan.provenance import Doc, trace
+from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.files import demand_inside, expand
 from podplan.reading.opening import Unread, sources, standard_input
 from podplan.requests import RequestError
-from podplan.source import Source
+from podplan.source import Source, read
 from podplan.typing import Any
+
+MOST_ERRORS = 5
 
 
 @click.command("import")
@@ -39,10 +46,16 @@ def command(file: str, output: str, **_: Any) -> int:
     texts = []
     for item in documents:
         text, problems = import_cr(item.doc) if item.what == "cr" else _refused(item)
+        errors = _errors_of_profile(text, item) if text else []
+        for line, message in errors[:MOST_ERRORS]:
+            tell(f"{file}:{line}: {message}; it is not imported\n")
+        if len(errors) > MOST_ERRORS:
+            tell(f"{file}: and {len(errors) - MOST_ERRORS} more errors: podplan check shows them all\n")
         left_out = "" if text else "; it is not imported"
-        for problem in problems[: None if text else 1]:
-            tell(f"{file}:{_line(item.doc)}: {problem.message}{left_out}\n")
-        texts += [text] if text else []
+        hide = redactor_for([item.doc]).text
+        for problem in () if errors else problems[: None if text else 1]:
+            tell(f"{file}:{_line(item.doc)}: {hide(problem.message)}{left_out}\n")
+        texts += [text] if text and not errors else []
     text = "---\n".join(texts)
     if output and text:
         replace_file(output, text)
@@ -60,6 +73,25 @@ def _read(file: str) -> Source:
     if isinstance(found, Unread):
         raise RequestError(f"{file}: {found.reason}")
     return found
+
+
+def _errors_of_profile(text: str, item: Item) -> list[tuple[int, str]]:
+    """Why podplan would refuse a profile, at the lines of its CR that are to blame."""
+    profile = read(text.encode(), item.doc.name)
+    errors = _errors(items(profile), [profile])
+    if not errors:
+        return []
+    lines = {(one.rule, one.message): one.location.line for one in _errors([item], [])}
+    said = ((one.rule, one.message) for one in errors)
+    return sorted((lines.get(key, _line(item.doc)), " ".join(key)) for key in said)
+
+
+def _errors(found: Iterable[Item], texts: Sequence[Source]) -> list[Finding]:
+    """The errors for which profiles or CRs are not rendered."""
+    settings, reader = Settings(environments=None), Reader(Doc("", {}))
+    made = [plan for item in found for plan in plans(item, settings, reader)]
+    findings = summarised(texts, made, settings, reader).findings
+    return [one for one in findings if one.severity is Severity.ERROR]
 
 
 def _refused(item: Item) -> tuple[str, list[Problem]]:

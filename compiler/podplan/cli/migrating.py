@@ -11,13 +11,13 @@ from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
 from podplan.cli.output import replace_text, say, say_unread, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
-from podplan.cli.showing import shown_difference
 from podplan.migrating import SORTS, Migrated, migrated, migrates
 from podplan.migrating.checked import worse
 from podplan.migrating.proof import proofs
 from podplan.reading.documents import may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources
+from podplan.report.fixing import redacted_difference
 from podplan.report.formatting import fault_line
 from podplan.report.migrating import summary, told
 from podplan.requests import RequestError
@@ -75,7 +75,7 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
     if diff:
         tell(report)
         written = {file: before[file].text for file in kept}
-        write(shown_difference(written, kept, style_of(color, os.environ)))
+        write(redacted_difference(written, kept, style_of(color, os.environ)))
     else:
         write_text(report)
     if not (check or diff):

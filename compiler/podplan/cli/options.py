@@ -204,7 +204,8 @@ def _sets(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key:
-            raise RequestError(f'--set wants KEY=VALUE, not "{shortened(pair, _LONGEST_SHOWN)}"')
+            key = pair.partition("=")[0].partition(" ")[0]  # what follows may be a secret
+            raise RequestError(f'--set wants KEY=VALUE, not "{shortened(key, _LONGEST_SHOWN)}"')
         parsed[key] = value
     return parsed
 

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 from podplan.diff.folding import JOB, TRAINING, Folding
 from podplan.diff.impact import impact
 from podplan.diff.lowered import Lowered, lowered
-from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference, JobChange, Level
+from podplan.diff.model import ABSENT, Diff, Difference, JobChange, Level
 from podplan.diff.outcomes import UNCHANGED, Compared, effect_of, is_unknown, of_broken, outcome
 from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, paired, paired_in_file
-from podplan.diff.secrets import hidden, masked
 from podplan.diff.trees import Job, Ref, Stale, Tree, Whole
 from podplan.diff.unchanged import Unchanged
 from podplan.diff.values import Delta, compared
 from podplan.findings import Location, Path
 from podplan.lint.locate import locate
 from podplan.provenance import Doc, trace
+from podplan.redaction.redactor import Redactor, path_steps, redact_change
 
 
 class _Part(NamedTuple):
@@ -72,8 +72,8 @@ def compare(before: Tree, after: Tree, level: Level) -> Diff:
         [pair.before for pair in counted if pair.before is not None],
         [pair.after for pair in counted if pair.after is not None],
     )
-    secrets = sorted(before.secrets | after.secrets, key=lambda value: (-len(value), value))
-    told = tuple(_masked(one, secrets) for one in comparing.folding.differences(numbers))
+    secrets = Redactor(before.secrets | after.secrets)
+    told = tuple(_redacted(one, secrets) for one in comparing.folding.differences(numbers))
     notes = tuple(_notes(after, before, pairs, changes))
     return Diff("", "", level, sums, tuple(changes), told, notes)
 
@@ -201,13 +201,8 @@ def _placer(doc: Doc | None, path: Path) -> Callable[[], Location | None]:
     return lambda: locate(doc, path).location if doc is not None and path else None
 
 
-def _masked(one: Difference, secrets: list[str]) -> Difference:
-    sides = (hidden(one.part, value) for value in (one.before, one.after))
-    before, after = (masked(value, secrets, one.kind, one.path) for value in sides)
-    if before == after and isinstance(after, str):
-        after += ANOTHER
-    elif before == after and isinstance(after, list) and after:
-        after = [*after, ANOTHER.strip()]
+def _redacted(one: Difference, secrets: Redactor) -> Difference:
+    before, after = redact_change(one.before, one.after, path_steps(one.part), one.kind, secrets)
     return one._replace(before=before, after=after)
 
 

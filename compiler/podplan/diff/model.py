@@ -19,7 +19,6 @@ class Absent:
 
 
 ABSENT = Absent()
-ANOTHER = " (another value)"  # said after the stars of a secret that changes
 
 
 class Count(NamedTuple):

@@ -14,13 +14,13 @@ from sys import intern
 from typing import NamedTuple
 
 from podplan.check import summarised
-from podplan.diff.secrets import secrets_of
 from podplan.diff.size import Ask, asked_by, size_of
 from podplan.facts.changes import is_named_later
 from podplan.findings import Finding, Severity
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, text
 from podplan.limits import MAX_OBJECTS, BoundExceeded, beyond
+from podplan.lint.redaction import secrets_behind
 from podplan.lint.seen import Seen
 from podplan.pipeline import Plan, Settings, check_form, plans
 from podplan.provenance import Doc
@@ -36,6 +36,7 @@ from podplan.source import Source
 
 MOST_KEPT = 60_000  # parts with an origin, in the jobs that were read last
 MOST_OPEN = 4  # items of which jobs are made again, one after the other
+_HOLDING_TEXT = ("Secret", "ConfigMap")
 MOST_ERRORS = 5  # that are kept of what is broken
 
 
@@ -299,7 +300,7 @@ class Tree:
                     whole = _whole(plan)
                     job = _job(item, plan, whole, ref._replace(number=number), said or of_all)
                     self.jobs.append(job)
-                    self.secrets.update(secrets_of(whole))
+                    self.secrets.update(secrets_behind(_with_secrets(whole)))
                     self._keep(job.ref, whole)
                 number += 1
 
@@ -402,6 +403,14 @@ def _named(cr: Doc) -> tuple[str, str, str]:
 def _whole(plan: Plan) -> Whole:
     assert plan.cr is not None
     return Whole(plan.cr, plan.profile, plan.inventory, plan.groups, plan.lowered)
+
+
+def _with_secrets(whole: Whole) -> Iterator[Doc]:
+    """The documents of a job that may hold secrets: CR, profile, and lowered objects that hold text."""
+    yield whole.cr
+    if whole.profile is not None:
+        yield whole.profile
+    yield from (group.doc for group in whole.groups if group.doc.data["kind"] in _HOLDING_TEXT)
 
 
 def _job(item: Item, plan: Plan, whole: Whole, ref: Ref, said: tuple[Finding, ...]) -> Job:

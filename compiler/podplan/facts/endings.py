@@ -64,10 +64,18 @@ BACKOFF_LIMIT_DEEPSPEED = Fact(
 )
 RESTART_LIMIT = Fact(
     "restart.limit",
-    "the replicas of a type share the restarts that its limit grants: none unless a number is given",
+    "restartPolicy.limit is the maximum number of restarts, and 0 unless a number is given",
     "documented",
-    "t9k-semantics §4.1, §4.2, API reference: RestartPolicy.limit",
+    "API reference: RestartPolicy.limit: "
+    "https://github.com/t9k/user-manuals/blob/master/src/references/api-reference/genericjob.md",
     0,
+)
+RESTART_LIMIT_SHARED = Fact(
+    "restart.limit-shared",
+    "the replicas of a type share these restarts; the API reference does not say whether each has its own",
+    "assumed",
+    "status.tasks counts the restarts of a type together: "
+    "https://github.com/t9k/user-manuals/blob/master/src/modules/jobs/genericjob.md",
 )
 RESTART_ORDER = Fact(
     "restart.order",

@@ -31,3 +31,10 @@ GENERIC_SUBSTITUTION = Fact(
     "documented",
     "t9k-semantics §4.3, user manual: genericjob",
 )
+GENERIC_INIT_SUBSTITUTION = Fact(
+    "generic.init-substitution",
+    "variables in init containers are replaced too",
+    "assumed",
+    "the manual names command, args and env of the replicas, and no init containers",
+    False,
+)

@@ -28,6 +28,14 @@ PYTORCH_PORT_NAME = Fact(
     "lowering-anchors §1.1, §1.5",
     "pytorchjob-port",
 )
+PYTORCH_PORT_BY_NAME = Fact(
+    "pytorch.port-by-name",
+    "a port of that name that the training container of rank 0 declares is the port of the rendezvous",
+    "anchored",
+    "Kubeflow's operators look the port up by its name: https://github.com/kubeflow/training-operator/blob/"
+    "v1.9.0/pkg/controller.v1/pytorch/envvar.go, .../pkg/controller.v1/xgboost/xgboost.go",
+    True,
+)
 PYTORCH_RANK = Fact(
     "pytorch.rank",
     "RANK counts the replicas of all types in the order of replicaSpecs",
@@ -127,6 +135,15 @@ ELASTIC_REPLICAS = Fact(
     "an elastic job has expectedReplicas Pods",
     "documented",
     "t9k-semantics §5.1, API reference: ElasticConfig.expectedReplicas",
+)
+ELASTIC_MISSING_BOUND = Fact(
+    "elastic.missing-bound",
+    "minReplicas or maxReplicas that is not written is the number of replicas that are created",
+    "assumed",
+    "the API reference names no default; Kubeflow's training operator takes the other bound instead: "
+    "https://github.com/kubeflow/training-operator/blob/v1.9.0/pkg/apis/kubeflow.org/v1/pytorch_defaults.go",
+    "replicas",
+    ("replicas", "other-bound"),
 )
 ELASTIC_SHARES = Fact(
     "elastic.scaling-weight",

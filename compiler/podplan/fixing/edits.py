@@ -49,6 +49,8 @@ def _edit_for(document: Document, change: Change) -> Edit:
         return _quoted(document, path)
     if change.op == "remove":
         return _removed(document, path)
+    if change.op == "prepend":
+        return _prepended(document, path, change.value)
     return _replaced(document, path, change.value)
 
 
@@ -158,6 +160,21 @@ def _inserted(document: Document, parent: Path, key: str, value: Any) -> Edit:
     if end == len(document.text) and _is_block(document, _last(document, parent, own)):
         raise Refused("a line break at the end of the file would become part of the value above it")
     return _cut(document, end, end, f"{_line_break(document.text)}{' ' * (first.column - 1)}{entry}")
+
+
+def _prepended(document: Document, path: Path, values: list[Any]) -> Edit:
+    """New entries in front of those of the list at ``path``."""
+    if not value_at(document.data, path):
+        return _replaced(document, path, values)
+    text, start = document.text, document.span(path).start
+    if text[start : start + 1] == "[":
+        return _cut(document, start + 1, start + 1, "".join(f"{written(value)}, " for value in values))
+    first = _start(document, (*path, 0))
+    if text[line_start(text, first) : first].strip(" "):
+        raise Refused("other text stands in the same line")
+    indent = text[line_start(text, first) : first]
+    entries = "".join(f"- {written(value)}{_line_break(text)}{indent}" for value in values)
+    return _cut(document, first, first, entries)
 
 
 def _last(document: Document, parent: Path, names: Iterable[str | int]) -> Path:

@@ -43,7 +43,7 @@ def scratch(pod: Mapping[str, Any]) -> list[tuple[str, str]]:
         paths = list(dict.fromkeys(path for path, _ in _mounts(pod, text(volume, "name"))))
         memory, size = empty.get("medium") == "Memory", str(empty.get("sizeLimit") or "")
         if paths == ["/dev/shm"] and memory:
-            found.append(("shm", size or "half of the node's memory"))
+            found.append(("shm", size or "no sizeLimit"))
         elif paths:
             where = ", ".join(paths)
             found.append(("scratch", " ".join(filter(None, (where, size, "in memory" if memory else "")))))

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.findings import Path, Problem
+from podplan.importing.repairing import Moves, after, repaired
 from podplan.kinds import API_VERSION, KINDS, kind
 from podplan.kinds._decompile import Fields, in_order, same
 from podplan.kinds._profile import enumeration
 from podplan.kinds.compiling import compile_profile
+from podplan.kubernetes import DEFAULT_VERSION
 from podplan.provenance import Doc, trace
+from podplan.pruning import UNKNOWN, pruned
+from podplan.schema import check_against, check_cr
 from podplan.source import Document
 from podplan.typing import Any, NamedTuple
 
@@ -25,6 +29,7 @@ PROFILE_METADATA = (
 SERVER_METADATA = frozenset(
     ("uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields")
 ) | {"deletionGracePeriodSeconds", "selfLink"}
+MAX_ROUNDS = 100  # of looking for unknown fields, of which a hundred are told in each
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -38,8 +43,8 @@ class Imported(NamedTuple):
 def import_cr(cr: Doc | Document | Data) -> Imported:
     """The shortest natural profile for a CR, as YAML with the comments of the file it is from.
 
-    Compiled again, it gives the same data but for the status, what the server sets in the metadata, and
-    old spellings, which it has right.
+    Compiled again, it gives the same data but for the status, what the server sets in the metadata, unknown
+    fields, which it drops, and old spellings, which are right then.
     """
     data = cr.data if isinstance(cr, Doc | Document) else cr
     problems = refusals(data)
@@ -48,12 +53,15 @@ def import_cr(cr: Doc | Document | Data) -> Imported:
     from podplan.importing.comments import comments_of
     from podplan.importing.layout import written
     from podplan.importing.moving import moved
-    from podplan.importing.repairing import after, repaired
 
     wanted = as_written_by_people(data)
     now = repaired(wanted, wanted["kind"])
-    problems += [*_lost(data), *now.problems]
-    profile = profile_for(now.cr)
+    kept, unknown = drop_unknown_fields(now.cr)
+    problems += [*_lost(data), *now.problems, *(_dropped(problem, now.moves) for problem in unknown)]
+    if refused := _faults(_profile(kept, {})):
+        said = f"no profile can say this: {refused[0].message}"
+        return Imported("", [Problem("PROF025", said, refused[0].path)])
+    profile = profile_for(kept)
     document, top = _in_file(cr)
     found = [
         comment._replace(path=after(comment.path, now.moves))
@@ -113,6 +121,24 @@ def as_written_by_people(data: Data) -> Data:
     return result
 
 
+def drop_unknown_fields(cr: Data) -> tuple[Data, list[Problem]]:
+    """A CR without the fields that the API server drops, and a problem for each of those."""
+    unknown: list[Problem] = []
+    for _ in range(MAX_ROUNDS):
+        problems = check_cr(cr, DEFAULT_VERSION).problems
+        kept = pruned(Doc("cr", cr), problems).data
+        if same(kept, cr):
+            break
+        unknown += (problem for problem in problems if problem.rule in UNKNOWN and problem.on_key)
+        cr = kept
+    return cr, unknown
+
+
+def _dropped(problem: Problem, moves: Moves) -> Problem:
+    message = f"{problem.message}; it is left out, as the API server drops it"
+    return Problem("PROF026", message, after(problem.path, [(new, old) for old, new in reversed(moves)]))
+
+
 def without_nulls(value: Any) -> Any:
     """``value`` without the null entries of its maps, which count as not written."""
     if isinstance(value, dict):
@@ -121,10 +147,13 @@ def without_nulls(value: Any) -> Any:
 
 
 def profile_for(cr: Data) -> Data:
-    """The profile that compiles to exactly ``cr``, the first without overrides or the one with the fewest."""
+    """The profile that compiles to exactly ``cr``, the first without overrides or the one with the fewest.
+
+    A profile may have the metadata of ``cr``.
+    """
     proposals = []
     for fields in _proposals(cr):
-        profile = _completed(cr, fields)
+        profile = _accepted(cr, fields)
         if profile is not None and "override" not in profile["spec"]:
             return profile
         proposals += [profile] if profile is not None else []
@@ -142,17 +171,55 @@ def _proposals(cr: Data) -> Iterator[Fields]:
     yield {}
 
 
-def _completed(cr: Data, fields: Fields) -> Data | None:
-    """A profile with ``fields`` and an override for what they do not say; None where they do not compile."""
+def _accepted(cr: Data, fields: Fields) -> Data | None:
+    """A profile with those of ``fields`` that a profile may have, the rest in an override; None for no such.
+
+    What the form of profiles or compiling refuses leaves the fields: an override takes what a CR may say.
+    """
+    while True:
+        profile, refused = _completed(cr, fields)
+        if not refused:
+            return profile
+        fewer = fields
+        for path in refused:
+            fewer = _without(fewer, path[1:]) if path[:1] == ("spec",) else fewer
+        if same(fewer, fields):
+            return None
+        fields = fewer
+
+
+def _completed(cr: Data, fields: Fields) -> tuple[Data, list[Path]]:
+    """A profile with ``fields`` and an override for what they do not say, and the paths that are refused."""
     profile = _profile(cr, fields)
     compiled = compile_profile(Doc("profile", profile), None)
-    if compiled.cr is None or compiled.problems:
-        return None
+    problems = [*_faults(profile), *compiled.problems]
+    if compiled.cr is None or problems:
+        return profile, [problem.path for problem in problems] or [("spec",)]
     patch = difference(compiled.cr.data["spec"], cr["spec"])
     if not patch:
-        return profile
+        return profile, []
     reason = f"without this, {enumeration(list(patch))} would differ from the imported CR"
-    return _profile(cr, {**fields, "override": [{"reason": reason, "spec": patch}]})
+    profile = _profile(cr, {**fields, "override": [{"reason": reason, "spec": patch}]})
+    return profile, [problem.path for problem in _faults(profile)]
+
+
+def _faults(profile: Data) -> list[Problem]:
+    """What the form of profiles refuses in one, as it is written."""
+    return check_against("JobProfile", _escaped(profile))
+
+
+def _without(fields: Fields, path: Path) -> Fields:
+    """``fields`` without the one that ``path`` leads to, or into a list of; of a role, without its field."""
+    field, rest = str(path[0]) if path else "", path[1:]
+    if field not in fields:
+        return fields
+    below = fields[field]
+    if field == "roles" and len(rest) > 1 and isinstance(below, list) and rest[1] != "name":
+        roles = [_without(role, rest[1:]) if i == rest[0] else role for i, role in enumerate(below)]
+        return {**fields, "roles": roles}
+    if isinstance(below, dict) and rest and rest[0] in below:
+        return {**fields, field: _without(below, rest)}
+    return {name: value for name, value in fields.items() if name != field}
 
 
 def _profile(cr: Data, fields: Fields) -> Data:

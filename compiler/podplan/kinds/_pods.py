@@ -11,6 +11,7 @@ from podplan.kinds._job import Job, Launch, Role
 from podplan.kinds._order import container_in_order, pod_in_order
 from podplan.kinds._patterns import INDEX, filled, naming
 from podplan.kinds._scheduling import scheduled, scheduler_labels
+from podplan.kubernetes import names
 from podplan.provenance import Cursor, Fact, Why, at, copied
 from podplan.typing import Any
 from podplan.varying import Indexed
@@ -52,7 +53,7 @@ def pods(
                 type_=role.type,
                 template=role.template.get("metadata"),
                 labels=labels,
-                why=why_named(job, facts.POD_NAME) if name is None else why,
+                why=why_named(job, facts.POD_NAME, role=role) if name is None else why,
             ),
             "spec": spec,
         },
@@ -77,10 +78,16 @@ def replica_name(job: Job, role: Role, fact: Fact = facts.POD_NAME) -> Indexed:
     return name
 
 
-def why_named(job: Job, *named: Fact) -> tuple[Why, ...]:
-    """Where a name comes from: the base name, unless a setting says how things are called."""
+def why_named(job: Job, *named: Fact, role: Role | None = None) -> tuple[Why, ...]:
+    """Where a name comes from: the base name, unless a setting says how things are called.
+
+    A replica type that no name may contain comes first: it is the place to edit.
+    """
     told = job.options.told(*named)
-    return (*job.name_why, told) if told.basis == CONFIGURED else job.base_why
+    why = (*job.name_why, told) if told.basis == CONFIGURED else job.base_why
+    if role is not None and role.type and not names.fits("dns-label", role.type):
+        return (role.where.get("type"), *why)
+    return why
 
 
 def replica_labels(job: Job, role: Role, fact: Fact = facts.REPLICA_LABELS) -> Tree:

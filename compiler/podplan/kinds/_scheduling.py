@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan import facts
 from podplan.groups import Group, group
 from podplan.kinds._children import metadata
+from podplan.kinds._elastic import Bounds
 from podplan.kinds._job import Job, Role, paused
 from podplan.kinds._patterns import filled, naming
 from podplan.provenance import Cursor, Fact, Why, at, default
@@ -32,12 +33,11 @@ def scheduler_labels(job: Job, role: str = "") -> dict[str, Any]:
 
 
 def members(
-    job: Job, roles: list[Role], *, elastic: bool = False, fact: Fact = facts.MIN_MEMBER
+    roles: list[Role], *, elastic: Bounds | None = None, fact: Fact = facts.MIN_MEMBER
 ) -> tuple[int, tuple[Why, ...]]:
     """How many Pods the job needs to start, and where the number comes from."""
-    least = job.spec.get("elastic", "minReplicas")
-    if elastic and least.exists:
-        return least.value, (least, facts.MIN_MEMBER_ELASTIC)
+    if elastic is not None:
+        return elastic.least, (*elastic.least_why, facts.MIN_MEMBER_ELASTIC)
     counted = tuple(why for role in roles for why in role.counted)
     return sum(role.replicas for role in roles), (fact, *counted)
 

@@ -91,7 +91,7 @@ def _service(
                 kind="Service",
                 type_=type_,
                 labels=job.labels,
-                why=why_named(job, named_by),
+                why=why_named(job, named_by, role=role),
             ),
             "spec": {**_address(job), "selector": selector(job, by, type_, name), "ports": ports},
         },

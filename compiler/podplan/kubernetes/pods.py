@@ -17,6 +17,10 @@ def check(spec: dict[str, Any], path: Path, minor: int) -> Iterator[Problem]:
     """The problems of a PodSpec that its schema cannot tell; ``minor`` is that of the Kubernetes version."""
     yield from volumes.check(spec, path)
     yield from containers.check(spec, path, minor)
+    if "resources" in spec:
+        from podplan.kubernetes import pod_resources
+
+        yield from pod_resources.check(spec, path, minor)
     yield from security.of_pod(spec, path)
     yield from scheduling.check(spec, path)
     if "dnsConfig" in spec or "dnsPolicy" in spec:

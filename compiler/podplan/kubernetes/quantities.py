@@ -37,6 +37,16 @@ def is_whole(units: int) -> bool:
     return units % ONE == 0
 
 
+def exact(units: int, resource: str) -> str:
+    """A parsed quantity as text that loses nothing: cpu in cores, all else in the largest unit that fits."""
+    if resource == "cpu" or not is_whole(units):
+        return f"{-(-units // 10**6)}m" if not is_whole(units) else str(units // ONE)
+    whole = units // ONE
+    fitting = [(suffix, size) for suffix, size in _BINARY.items() if whole and whole % size == 0]
+    suffix, size = fitting[-1] if fitting else ("", 1)
+    return f"{whole // size}{suffix}"
+
+
 @lru_cache(maxsize=1024)
 def _parse(text: str) -> int | None:
     if len(text) > _LONGEST:

@@ -60,7 +60,7 @@ def explain(schema: Schema, value: object, version: str, path: Path = ()) -> Ite
 def _mapping(schema: Schema, value: dict[str, Any], version: str, path: Path) -> Iterator[Problem]:
     fields = schema.get("properties", {})
     others = schema.get("additionalProperties", True)
-    absent = [name for name in schema.get("required", ()) if name not in value]
+    absent = lacking = [name for name in schema.get("required", ()) if name not in value]
     if absent and others is False:
         # A field under another name is not told as missing too.
         slips = {
@@ -75,7 +75,7 @@ def _mapping(schema: Schema, value: dict[str, Any], version: str, path: Path) ->
         elif key in fields:
             yield from explain(fields[key], inner, version, (*path, key))
         elif others is False:
-            yield unknown_field(key, list(fields), path)
+            yield unknown_field(key, list(fields), path, meant_field(key, list(fields)) in lacking)
         else:
             if "propertyNames" in schema:
                 yield from _form(schema["propertyNames"], key, (*path, key), on_key=True)

@@ -106,13 +106,18 @@ def _written(name: str, path: Path, schema: Schema) -> str:
     return f"{name}: {shape or _LAST_WORD.findall(name)[0].upper()}"
 
 
-def unknown_field(key: str, fields: list[str], path: Path) -> Problem:
-    """``key`` is none of ``fields``: the nearest of them, or all, for the reader."""
+def unknown_field(key: str, fields: list[str], path: Path, lacks: bool = False) -> Problem:
+    """``key`` is none of ``fields``: the nearest of them, or all, for the reader.
+
+    ``lacks``: the nearest is required, and is not there. The API server refuses the object then. Otherwise it
+    drops the field for clients that do not ask it to refuse, and the job runs without it: to rename the field
+    changes that job.
+    """
     at = (*path, key)
     near = meant_field(key, fields)
     message = f"unknown field {names.shown(key)}"
     if near:
-        change = Change(f'call it "{near}"', "rename", at, near)
+        change = Change(f'call it "{near}"', "rename", at, near, safe=lacks)
         return Problem("SCHEMA001", f'{message}; did you mean "{near}"?', at, on_key=True, change=change)
     what = _ENTRIES.get(str(path[-2])) if len(path) > 1 else None
     where = f"each {what}" if what else label(path) if path else "this place"
@@ -134,7 +139,7 @@ def not_allowed(value: object, allowed: list[str], path: Path) -> Problem:
     near = nearest(value, choices) if isinstance(value, str) and len(choices) > 1 else ""
     hint = f'; did you mean "{near}"?' if near else ""
     message = f"{label(path)} must be {listed}, not {names.shown(value)}{hint}"
-    change = Change(f'write "{near}"', "set", path, near) if near else None
+    change = Change(f'write "{near}"', "set", path, near, safe=True) if near else None
     return Problem("SCHEMA004", message, path, change=change)
 
 
@@ -151,13 +156,13 @@ def out_of_range(value: float, low: int | None, high: int | None, path: Path) ->
 
 def quoted(path: Path) -> Change:
     """The word at ``path`` as a string."""
-    return Change("put it in quotes", "quote", path)
+    return Change("put it in quotes", "quote", path, safe=True)
 
 
 def unquoted(value: str, wanted: str, path: Path) -> Change | None:
     """The string at ``path`` as the number or boolean that it spells, if it does."""
     if wanted == "boolean" and value in ("true", "false"):
-        return Change("take the quotes away", "set", path, value == "true")
+        return Change("take the quotes away", "set", path, value == "true", safe=True)
     if wanted in ("integer", "number") and value.isascii() and value.isdigit() and len(value) < 16:
-        return Change("take the quotes away", "set", path, int(value))
+        return Change("take the quotes away", "set", path, int(value), safe=True)
     return None

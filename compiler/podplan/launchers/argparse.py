@@ -26,7 +26,8 @@ def parse(grammar: Grammar, words: Sequence[Word], start: Word) -> Line:
 
 
 @cache
-def _spellings(grammar: Grammar) -> dict[str, Known]:
+def spellings(grammar: Grammar) -> dict[str, Known]:
+    """The options of a launcher by each of their spellings."""
     help_ = Known(("--help", "-h"), "flag")
     return {spelling: known for known in (*grammar.options, help_) for spelling in known.spellings}
 
@@ -42,7 +43,7 @@ class _Parsing:
         self.grammar = grammar
         self.words = words
         self.start = start
-        self.spellings = _spellings(grammar)
+        self.spellings = spellings(grammar)
         self.found: dict[str, Option] = {}
         self.faults: list[Fault] = []
         self.script: Word | None = None
@@ -73,10 +74,19 @@ class _Parsing:
             else:
                 at = self._consume(option, at)
         self._positional(at)
+        nothing_before = ", and no script stands before it" if unknown and not self._names_script() else ""
         for word in unknown:
-            self._fault(word, f'{self.grammar.launcher} has no option "{word.text.partition("=")[0]}"')
-        if self.script is None and "help" not in self.found:
+            spelling = word.text.partition("=")[0]
+            self._fault(word, f'{self.grammar.launcher} has no option "{spelling}"{nothing_before}')
+        if self.script is None and "help" not in self.found and not unknown:
             self._fault(self.start, f"{self.grammar.launcher} needs a script to run")
+
+    def _names_script(self) -> bool:
+        """Whether the word in the place of the script looks like one, and not like the value of an option."""
+        if self.script is None:
+            return False
+        name = self.script.name
+        return not self.script.known or name.endswith(".py") or ("." not in name and not name[:1].isdigit())
 
     def _positional(self, at: int) -> None:
         """The script and everything behind it; argparse drops a ``--`` on either side of the script."""

@@ -22,14 +22,13 @@ from podplan.launchers import (
 )
 from podplan.launchers.arguments import Line, Option
 from podplan.launchers.words import Fault, Variables, Word
+from podplan.launchers.wrappers import MAX_WRAPPERS, SHELLS
 from podplan.limits import MAX_COMMAND_TEXT, MAX_COMMAND_WORDS, BoundExceeded, beyond
 from podplan.typing import Any, NamedTuple
 
 MAX_DEPTH = 4  # of sh -c in sh -c, and of programs that start programs
-MAX_WRAPPERS = 50  # before one program
 MAX_INVOCATIONS = 200
 
-SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
 # Programs that train nothing and start nothing: nobody has to look behind them.
 _HARMLESS = """
     [ [[ . : alias apk apt apt-get awk cat cd chmod chown clear conda cp curl cut date declare df dnf du echo

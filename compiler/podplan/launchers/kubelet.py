@@ -52,7 +52,7 @@ def expand(text: str, variables: Variables, *, complete: bool = True) -> Expande
             value = variables.get(name)
             if value is not None:
                 used.append(name)
-            elif name not in variables and complete and not _of_a_service(name):
+            elif name not in variables and complete and not is_of_service(name):
                 unresolved.append(name)
             else:
                 known = False
@@ -98,7 +98,7 @@ def environment(container: Mapping[str, Any]) -> dict[str, str | None]:
     return found
 
 
-def _of_a_service(name: str) -> bool:
+def is_of_service(name: str) -> bool:
     """Kubernetes sets these for the Services of the namespace."""
     return name.endswith(("_SERVICE_HOST", "_SERVICE_PORT", "_PORT")) or "_PORT_" in name
 

@@ -295,10 +295,17 @@ class _Reading:
 
     def _connect(self, operator: str) -> None:
         """Takes the operator between two commands; a line may break after ``&&``, ``||`` and ``|``."""
-        if operator == "\n" and self.before in ("&&", "||", "|", "|&"):
+        if operator == "\n" and self._goes_on():
             return
         self.before = operator
         self.alternative = operator == "||" or (self.alternative and operator in ("|", "|&"))
+
+    def _goes_on(self) -> bool:
+        """Whether the line break behind which the reading stands follows an operator that joins commands."""
+        at = self.at - 2
+        while at >= 0 and self.tokens[at].operator and self.tokens[at].text == "\n":
+            at -= 1
+        return at >= 0 and self.tokens[at].operator and self.tokens[at].text in ("&&", "||", "|", "|&")
 
     def _conditional_start(self) -> bool:
         started, self.in_function = self.in_function or self.alternative, False

@@ -54,8 +54,12 @@ LAUNCH = Grammar("torch.distributed.launch", (*OPTIONS, *both(options("--use_env
 _NOT_FROM_ENV = {"logs_specs", "numa_binding", "use_env"}
 _HOST = pattern(r"[\w.:-]+\Z")
 _PORT = pattern(r"[0-9]{1,5}\Z")
+_STREAMS = pattern(r"(?:\d:[0-3],)*\d:[0-3]\Z|[0-3]\Z")
 _PORTS = {"c10d": 29400, "etcd": 2379, "etcd-v2": 2379}
 PROCESSES = ("auto", "gpu", "cpu", "xpu")
+# What torch registers itself (torch/distributed/elastic/rendezvous/registry.py); an image may add others.
+BACKENDS = ("c10d", "etcd", "etcd-v2", "static")
+ETCD = ("etcd", "etcd-v2")
 
 
 class Torchrun(NamedTuple):
@@ -98,6 +102,7 @@ def read(words: tuple[Word, ...], start: Word, variables: Variables, grammar: Gr
     if restarts is not None and restarts < 0:
         values.fault("max_restarts", f"--max_restarts is {restarts}; it cannot be below 0")
     values.ranks()
+    values.streams()
     if module and values.flag("no_python"):
         values.fault("module", "--module and --no_python exclude each other")
     backend, endpoint = values.text("rdzv_backend", "static"), values.text("rdzv_endpoint", "")
@@ -200,6 +205,13 @@ class _Values:
             words = ", ".join(PROCESSES)
             self.fault("nproc_per_node", f'--nproc_per_node takes a number or {words}; not "{value}"')
         return str(number) if number is not None else value
+
+    def streams(self) -> None:
+        """``--redirects`` and ``--tee`` name streams by a number, for all ranks or for each."""
+        for name in ("redirects", "tee"):
+            value = self.text(name, "0")
+            if value is not None and not _STREAMS.match(value):
+                self.fault(name, f'--{name} takes 0 to 3, or RANK:0 to 3 for each rank, not "{value}"')
 
     def ranks(self) -> None:
         """``--local_ranks_filter`` lists the ranks whose output is shown."""

@@ -8,6 +8,8 @@ from podplan.launchers.words import Word
 from podplan.patterns import pattern
 from podplan.typing import NamedTuple
 
+MAX_WRAPPERS = 50  # before one program
+SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}
 # Program -> its options that take a value in a word of their own, and how many words precede the command.
 WRAPPERS: dict[str, tuple[str, int]] = {
     "exec": ("-a", 0),

@@ -65,6 +65,20 @@ _CR = {
         c.?name.orValue('') == {'PyTorchTrainingJob': 'python', 'GenericJob': ''}[?object.kind]
         .orValue(r.?type.orValue('worker'))) + r.?template.?spec.?containers.orValue([r]))[0])})
     """,
+    # The names of the variables of the ssh kinds. Each one of a worker is compared with those of the
+    # launcher, and with patterns: above these sizes that costs more than the API server allows.
+    "launcher_containers": "variables.trained.filter(t, t.type == 'launcher').map(t, t.container)",
+    "launcher_names": "variables.launcher_containers.map(c, c.?env.orValue([]).map(e, e.name))",
+    "worker_names": """
+        variables.trained.filter(t, t.type == 'worker').map(t, t.container.?env.orValue([]).filter(e,
+        object.kind != 'ColossalAIJob' || !e.?valueFrom.?resourceFieldRef.hasValue()
+        && e.?valueFrom.?fieldRef.?fieldPath.orValue('metadata.namespace') in ['metadata.namespace',
+        'spec.serviceAccountName']).map(e, e.name))
+    """,
+    "too_many_names": """
+        variables.worker_names.exists(l, l.size() > 2000 || l.join('').size() > 60000
+        || variables.launcher_names.exists(known, l.size() * known.size() > 500000))
+    """,
     "training": """
         variables.trained.filter(t, !variables.paused
         && (variables.elastic || t.role.?replicas.orValue(1) > 0))
@@ -89,15 +103,20 @@ _CR = {
         v.?emptyDir.?medium.orValue('') == 'Memory' && t.container.?volumeMounts.orValue([]).exists(m,
         m.name == v.name && m.mountPath.matches('^/dev/shm/*$')))
         .map(v, {'size': quantity(string(v.emptyDir.?sizeLimit.orValue('-1'))).asApproximateFloat(),
-        'memory': t.pod.containers.all(c, c.?resources.?limits.?memory.hasValue()) ? t.pod.containers
+        'memory': t.pod.?resources.?limits.?memory.hasValue()
+        ? quantity(string(t.pod.resources.limits.memory)).asApproximateFloat()
+        : t.pod.containers.all(c, c.?resources.?limits.?memory.hasValue()) ? t.pod.containers
         .map(c, quantity(string(c.resources.limits.memory)).asApproximateFloat()).sum() : -1.0}))
     """,
 }
 _POD = {
     "accelerator": _ACCELERATOR,
+    # Three lists of one Go type, whose elements have three types in CEL: without dyn() they do not add up.
+    "template_containers": """
+        dyn(object.spec.?initContainers.orValue([])) + dyn(object.spec.containers)
+    """,
     "containers": """
-        object.spec.?initContainers.orValue([]) + object.spec.containers
-        + object.spec.?ephemeralContainers.orValue([])
+        variables.template_containers + dyn(object.spec.?ephemeralContainers.orValue([]))
     """,
     # The securityContext of the Pod and those of its containers, as far as they have one.
     "contexts": """

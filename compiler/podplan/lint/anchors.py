@@ -6,22 +6,27 @@ from podplan.findings import Anchor, Finding, value_at
 from podplan.patterns import pattern
 from podplan.reading.documents import identity
 from podplan.selecting import Names, show
-from podplan.typing import Any
+from podplan.typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from podplan.redaction.redactor import Redactor
 
 # The rules whose findings lie on a secret.
 ON_SECRETS = frozenset({"PROF107"})
 _QUOTED = pattern(r'"[^"]*"|[0-9][0-9A-Za-z.]*')
 
 
-def anchor(found: Finding, data: Any, names: Names) -> Anchor:
-    """The anchor of a finding in a document with such data; ``names`` are those of selecting.show."""
+def anchor(found: Finding, data: Any, names: Names, secrets: Redactor | None) -> Anchor:
+    """The anchor of a finding in a document with such data, without the ``secrets``; ``names`` are those of
+    selecting.show."""
     path = found.location.path
     document = data if isinstance(data, dict) else None
     is_secret = found.rule in ON_SECRETS or (document is not None and document.get("kind") == "Secret")
+    counting = _counting(value_at(data, path), found.message)
     return Anchor(
         identity(document) if document is not None else None,
         show(data, path, names),
-        None if is_secret else _counting(value_at(data, path), found.message),
+        None if is_secret else secrets.value(counting) if secrets else counting,
         is_secret,
     )
 

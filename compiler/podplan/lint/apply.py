@@ -214,10 +214,16 @@ def _seen(asked: Iterable[tuple[Policy, checks.Check, Iterable[Subject]]]) -> It
 
 
 def _change(policy: Policy, hit: Hit) -> Change | None:
-    """What the check says would repair it, under the title that the policy gives to its fix."""
+    """What the check says would repair it, under the title that the policy gives to its fix.
+
+    The check knows what the change does to the job. A policy may call it unsafe all the same, not safe.
+    """
     if policy.fix is None or hit.change is None:
         return None
-    return Change(filled(policy.fix["title"], hit.values), *hit.change, safe=policy.fix.get("safe", True))
+    title = filled(policy.fix["title"], hit.values)
+    safe = hit.safe and policy.fix.get("safe", True)
+    more = tuple(Change(title, *change) for change in hit.more_changes)
+    return Change(title, *hit.change, safe=safe, more=more)
 
 
 def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:

@@ -13,7 +13,7 @@ from podplan.source import read
 from podplan.typing import Any
 
 INDEX = "index.json"
-NOT_IN_INDEX = frozenset({"why", "links", "examples", "proof"})
+NOT_IN_INDEX = frozenset({"why", "links", "examples", "proof", "placeholders"})
 
 
 @cache

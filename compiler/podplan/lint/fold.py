@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from podplan.findings import Change, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
+from podplan.findings import Change, Edit, Finding, Fix, Instances, Location, Lowered, Path, Problem, Related
 from podplan.kubernetes.shape import mapping, text
 from podplan.lint.anchors import anchor
-from podplan.lint.checks._stars import Hidden
-from podplan.lint.locate import locate, other_places
-from podplan.lint.masking import silent
+from podplan.lint.locate import find_source, locate, other_places
 from podplan.lint.seen import Sighting
 from podplan.provenance import Doc, Place, Step, origin_of
 from podplan.rules import RULES, Rule
 from podplan.selecting import Names
-from podplan.typing import Any
+from podplan.typing import TYPE_CHECKING, Any
 
-OF_FORM = ("SCHEMA", "PROF")
+if TYPE_CHECKING:
+    from podplan.redaction.redactor import Redactor
+
+# What one document says by itself, whatever others say.
+OF_FORM = ("SCHEMA001", "SCHEMA002", "SCHEMA004", "SCHEMA011", "PROF")
+REFUSED_WHOLE = ("PROF0", "POLICY0")
+SHARED = ("JobProfileBase", "ClusterInventory")
+FOR_ALL = "the line is for all variants, and only some need it"
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
@@ -65,15 +70,15 @@ class Fold:
             self._equal[key] = _Equal(found, data)
         self._equal[key].add(found, sighting.variant, number)
 
-    def findings(self, variants: int, secrets: Hidden | None = None) -> list[Finding]:
-        """The findings in the order of their places; ``variants`` is how many the item has.
+    def findings(self, secrets: Redactor | None, variants: Sequence[str] = ("",)) -> list[Finding]:
+        """The findings in the order of their places; ``variants`` are the ids of all that the item has.
 
-        They say nothing of ``secrets``, whatever was seen.
+        What ``secrets`` hides is in none of them.
         """
         names: Names = {}
-        equal = self._equal if secrets is None else self._silent(secrets)
+        equal = self._redacted(secrets) if secrets else self._equal
         made = [
-            found._replace(anchor=anchor(found, entry.data, names))
+            found._replace(anchor=anchor(found, entry.data, names, secrets))
             for entry, found in ((entry, _one(entry, variants)) for entry in equal.values())
         ]
         by_form = {found.location for found in made if found.rule == "PROF001"}
@@ -88,11 +93,13 @@ class Fold:
         )
         return sorted(told, key=_order)
 
-    def _silent(self, secrets: Hidden) -> dict[tuple[object, ...], _Equal]:
+    def _redacted(self, secrets: Redactor) -> dict[tuple[object, ...], _Equal]:
         """The same without the secrets; what differed in these alone is equal."""
+        from podplan.lint.redaction import redact_finding
+
         kept: dict[tuple[object, ...], _Equal] = {}
         for entry in self._equal.values():
-            entry.first = silent(entry.first, secrets)
+            entry.first = redact_finding(entry.first, secrets)
             key = (entry.first.rule, entry.first.message, entry.first.location[:-1])
             if key in kept:
                 kept[key].merge(entry)
@@ -100,13 +107,19 @@ class Fold:
                 kept[key] = entry
         return kept
 
+    def __bool__(self) -> bool:
+        return bool(self._equal)
 
-def findings(sightings: Iterable[Sighting], variants: int, secrets: Hidden | None = None) -> list[Finding]:
-    """The findings of one item, as ``Fold`` gives them."""
+
+def findings(sightings: Iterable[Sighting], secrets: Callable[[], Redactor | None]) -> list[Finding]:
+    """The findings of one item that has no variants, as ``Fold`` gives them.
+
+    What ``secrets`` gives hides secrets, None for there are none; it is asked for where there is a finding.
+    """
     fold = Fold()
     for sighting in sightings:
         fold.add(sighting)
-    return fold.findings(variants, secrets)
+    return fold.findings(secrets()) if fold else []
 
 
 def _of_schema(found: Finding) -> bool:
@@ -151,20 +164,24 @@ def _finding(sighting: Sighting) -> tuple[Finding, Any]:
 
 
 def _fix(doc: Doc, rule: Rule, change: Change) -> Fix:
-    """The change as edits of the file that the part came from, or why there are none.
+    """The change as edits of the files that the parts came from, or why there are none.
 
-    A base is shared: what is right for one profile may change another, so that only a mistake of form, which
-    is one for all of them, is safe to mend there.
+    What podplan refuses renders nothing, so that its job did not run. A base and an inventory are shared, and
+    what is wrong with their form keeps no profile from being rendered: what is right for one job may change
+    another.
     """
     from podplan.fixing import Refused, at_source, edits_for
 
+    safe = change.safe or rule.code.startswith(REFUSED_WHOLE)
+    edits: list[Edit] = []
     try:
-        document, there = at_source(doc, change)
-        shared = isinstance(document.data, dict) and document.data.get("kind") == "JobProfileBase"
-        safe = change.safe and (not shared or rule.code.startswith(OF_FORM))
-        return Fix(change.title, safe, edits_for(document, there))
+        for step in change.steps:
+            document, there = at_source(doc, step)
+            safe = safe and mapping({"": document.data}, "").get("kind") not in SHARED
+            edits += edits_for(document, there)
     except Refused as reason:
-        return Fix(change.title, change.safe, refused=str(reason))
+        return Fix(change.title, safe, refused=str(reason))
+    return Fix(change.title, safe, tuple(edits))
 
 
 def _written(doc: Doc, problem: Problem) -> tuple[Path, tuple[tuple[Path, str], ...]]:
@@ -195,33 +212,35 @@ def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: L
     for place, message in also:
         yield Related(locate(place.doc, place.path).location, message)
     for place in other_places(doc, problem.path):
-        where = locate(place.doc, place.path).location
-        if where != primary:
-            yield Related(where, "the value comes from here too")
+        source = find_source(place.doc, place.path)
+        if source is not None and source.location != primary:
+            yield Related(source.location, "the value comes from here too")
 
 
-def _one(equal: _Equal, variants: int) -> Finding:
+def _one(equal: _Equal, variants: Sequence[str]) -> Finding:
     """One finding for all that are equal: the first, with the replicas and the variants of the others."""
-    first, hit = equal.first, tuple(equal.variants)
+    first, hit = equal.first, equal.variants
     if first.lowered is not None:
         stem = _stem(first.lowered)
         indexes = [lowered.indexes for lowered in equal.lowered if _stem(lowered) == stem]
         first = first._replace(lowered=first.lowered._replace(indexes=_joined(indexes)))
-    if variants > 1 and None not in hit:
+    if len(variants) > 1 and None not in hit:
+        others = [id_ for id_ in variants if id_ not in hit]
         first = first._replace(
-            instances=Instances(len(hit), variants, tuple(id_ or "as written" for id_ in hit)),
-            fix=_for_some(first) if len(hit) < variants else first.fix,
+            instances=Instances(len(hit), len(variants), tuple(id_ or "as written" for id_ in hit)),
+            fix=_for_some(first, others) if others else first.fix,
         )
     return first
 
 
-def _for_some(found: Finding) -> Fix | None:
-    """The fix of a finding that other variants do not have: refused where they may need the line as it is."""
+def _for_some(found: Finding, others: list[str]) -> Fix | None:
+    """The fix of a finding that the ``others`` do not have: refused where the line is theirs too."""
     fix, path = found.fix, found.location.path
-    wrong_anyway = found.rule.startswith(OF_FORM) or path[:2] == ("spec", "environments")
-    if fix is None or fix.refused or wrong_anyway:
+    if fix is None or fix.refused or found.rule.startswith(OF_FORM):
         return fix
-    return fix._replace(edits=(), refused="the line is for all variants, and only some need it")
+    if path[:2] == ("spec", "environments") and len(path) > 2:
+        others = [id_ for id_ in others if id_.partition("/")[0] == path[2]]
+    return fix._replace(edits=(), refused=FOR_ALL) if others else fix
 
 
 def _stem(lowered: Lowered) -> tuple[str, str]:

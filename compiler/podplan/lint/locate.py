@@ -17,14 +17,22 @@ class Source(NamedTuple):
 def locate(doc: Doc, path: Path, on_key: bool = False) -> Source:
     """The place in a file for ``path`` in ``doc``; climbs to where the nearest part was written.
 
-    Every document traces to a file at its root, so there is always an answer.
+    Every document but that of the flags traces to a file at its root. Raises LookupError for the latter.
     """
+    found = find_source(doc, path, on_key)
+    if found is None:
+        raise LookupError(f"{doc.name} comes from no file")
+    return found
+
+
+def find_source(doc: Doc, path: Path, on_key: bool = False) -> Source | None:
+    """The same, or None for what only a flag gave."""
     for cut in range(len(path), -1, -1):
         steps = trace(doc, path[:cut])
         end = steps[-1]
         if end.doc.source is not None:
             return Source(_location(end.doc, end.path, on_key and cut == len(path)), tuple(steps))
-    raise LookupError(f"{doc.name} comes from no file")
+    return None
 
 
 def _location(doc: Doc, path: Path, on_key: bool) -> Location:

@@ -96,3 +96,12 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
         return text if len(text) <= MAX_VALUE or name == "message" else f"{text[:MAX_VALUE]}…"
 
     return PLACEHOLDER.sub(value, template)
+
+
+def in_general(data: Mapping[str, Any], template: str) -> str:
+    """``template`` of the policy with ``data`` as people read it where there is no finding: on its page.
+
+    A placeholder without words of its own in ``placeholders`` becomes its name in capitals.
+    """
+    words: Mapping[str, str] = data.get("placeholders", {})
+    return PLACEHOLDER.sub(lambda match: words.get(match[1], match[1].upper()), template)

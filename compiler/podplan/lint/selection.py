@@ -95,7 +95,7 @@ def raised(policies: Iterable[Policy], standard: str) -> tuple[Policy, ...]:
     return tuple(
         policy._replace(
             rule=policy.rule._replace(severity=Severity.ERROR),
-            params={**policy.params, **({"version": version} if version else {})},
+            params={**policy.params, "enforced": level, **({"version": version} if version else {})},
         )
         if policy.body == "pod-security" and policy.params.get("level") in enforced
         else policy

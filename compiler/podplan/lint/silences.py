@@ -102,6 +102,11 @@ class Silences:
         self._pages[_real(source.file)] = found
         return bool(found.suppressions or found.faults)
 
+    def has(self, file: str) -> bool:
+        """Whether there are any in a file that was opened."""
+        page = self._pages.get(_real(file))
+        return page is not None and bool(page.suppressions or page.faults)
+
     def graded(self, file: str, findings: Iterable[Finding]) -> list[Finding]:
         """The findings about a file without those of rules that are off for it, in its own severities."""
         changes = self.ruling(file).changes

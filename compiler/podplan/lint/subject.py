@@ -99,8 +99,9 @@ class Hit(NamedTuple):
     ``related`` are further places: a document, a path in it and what is to be seen there. ``doc`` is given
     where the place is in another document of the job than the subject's own. ``by_choice`` as in Problem.
     ``change`` would repair it, where the policy has a fix: the op of a Change, a path from the root of the
-    same document, or of ``change_in``, and a value. ``about`` are the files of further jobs that it is about,
-    where not all of them are among the related places.
+    same document, or of ``change_in``, and a value; ``more_changes`` are made with it. It is ``safe`` if the
+    job does the same afterwards, or did not run before. ``about`` are the files of further jobs that it is
+    about, where not all of them are among the related places.
     """
 
     path: Path
@@ -110,6 +111,8 @@ class Hit(NamedTuple):
     doc: Doc | None = None
     group: Group | None = None
     change: tuple[str, Path, Any] | None = None
+    more_changes: tuple[tuple[str, Path, Any], ...] = ()
+    safe: bool = False
     change_in: Doc | None = None
     by_choice: bool = False
     about: Iterable[str] = ()

@@ -31,8 +31,13 @@ def reasons(policies: Iterable[Policy], version: str = DEFAULT_VERSION) -> dict[
 
 
 def _head(kind: str, policy: Policy) -> dict[str, Any]:
-    name = f"podplan-{policy.rule.code.lower()}"
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name}}
+    rule = policy.rule
+    metadata = {
+        "name": f"podplan-{rule.code.lower()}",
+        "labels": {"app.kubernetes.io/part-of": "podplan"},
+        "annotations": {"kubernetes.io/description": f"{rule.code} {rule.name}: {rule.summary}"},
+    }
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata}
 
 
 def _policy(policy: Policy) -> dict[str, Any]:
@@ -57,9 +62,14 @@ def _policy(policy: Policy) -> dict[str, Any]:
             ]
         },
     }
-    for key in ("variables", "matchConditions"):
-        if body.get(key) and not policy.scope.containers:
-            spec[key] = [dict(one) for one in body[key]]
+    if not policy.scope.containers:
+        variables = [
+            {**variable, "expression": _with_untyped_jobs(policy, variable["expression"])}
+            for variable in body.get("variables", ())
+        ]
+        conditions = [dict(condition) for condition in body.get("matchConditions", ())]
+        spec |= {"variables": variables} if variables else {}
+        spec |= {"matchConditions": conditions} if conditions else {}
     spec["validations"] = [_validation(policy, one) for one in body["validations"]]
     return {**_head("ValidatingAdmissionPolicy", policy), "spec": spec}
 
@@ -72,12 +82,24 @@ def _binding(policy: Policy) -> dict[str, Any]:
 
 def _validation(policy: Policy, one: dict[str, Any]) -> dict[str, Any]:
     said = one.get("message") or policy.rule.summary
-    validation = {"expression": one["expression"], "message": filled(policy.message, {"message": said})}
+    validation = {
+        "expression": _with_untyped_jobs(policy, one["expression"]),
+        "message": filled(policy.message, {"message": said}),
+    }
     if policy.scope.containers:
         validation["expression"] = _of_each_container(policy, one["expression"])
     elif "messageExpression" in one:
-        validation["messageExpression"] = one["messageExpression"]
+        validation["messageExpression"] = _with_untyped_jobs(policy, one["messageExpression"])
     return validation
+
+
+def _with_untyped_jobs(policy: Policy, expression: str) -> str:
+    """An expression about jobs, which names fields that not every kind of job has.
+
+    With the type that the API server takes from the CustomResourceDefinition of each kind, such a field would
+    be a warning in status.typeChecking.
+    """
+    return with_name(expression, "object", "dyn(object)") if policy.scope.level == "cr" else expression
 
 
 def _of_each_container(policy: Policy, expression: str) -> str:

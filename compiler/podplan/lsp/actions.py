@@ -53,7 +53,7 @@ def _action(found: Finding, places: Places) -> Action:
         changes.setdefault(places.uri(edit.file), []).append(
             {"range": places.stretch(edit.file, place), "newText": edit.text}
         )
-    unsafe = "" if fix.safe else " (the job will do something else than before)"
+    unsafe = "" if fix.safe else " (the job may do something else afterwards)"
     return {
         "title": f"{found.rule}: {fix.title}{unsafe}",
         "kind": QUICK_FIX,

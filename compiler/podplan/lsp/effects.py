@@ -9,9 +9,10 @@ from itertools import islice
 from podplan.findings import Path, value_at
 from podplan.groups import folded
 from podplan.lint.checks._resources import accelerators, containers
-from podplan.lint.checks._secrets import is_secret
+from podplan.lint.redaction import redactor_for
 from podplan.pipeline import Plan
 from podplan.provenance import Doc, Fact, origin_of
+from podplan.redaction.redactor import NOT_SHOWN, REDACTED, Redactor, redact_data
 from podplan.selecting import show
 from podplan.source import Document
 from podplan.typing import Any, NamedTuple
@@ -71,15 +72,15 @@ def effects(plan: Plan, document: Document, path: Path) -> Iterator[Effect]:
         return
     docs = [plan.cr] if plan.profile is not None else [group.doc for group in plan.groups]
     folds = {id(group.doc): group for group in plan.groups}
+    secrets = redactor_for([plan.cr, plan.profile])
     for doc in docs:
-        shown = folded(folds[id(doc)]) if id(doc) in folds else doc.data
+        shown = redact_data(folded(folds[id(doc)]) if id(doc) in folds else doc.data)
         for leaf in islice(_leaves(doc.data), MAX_LEAVES):
             facts = _comes_from(doc, leaf, document, path)
             if facts is not None:
                 name = shown.get("metadata", {}).get("name", "")
-                yield Effect(
-                    f"{doc.data.get('kind')}/{name}", show(doc.data, leaf), _value(doc, shown, leaf), facts
-                )
+                value = _value(value_at(shown, leaf), secrets)
+                yield Effect(f"{doc.data.get('kind')}/{name}", show(doc.data, leaf), value, facts)
 
 
 def _leaves(data: Any, path: Path = ()) -> Iterator[Path]:
@@ -117,11 +118,7 @@ def _comes_from(doc: Doc, leaf: Path, document: Document, path: Path) -> tuple[F
     return None
 
 
-def _value(doc: Doc, shown: Any, path: Path) -> str:
-    value = value_at(shown, path)
-    entry = value_at(shown, path[:-1])
-    name = entry.get("name", "") if isinstance(entry, dict) else ""
-    if doc.data.get("kind") == "Secret" or (isinstance(value, str) and is_secret(str(name), value)):
-        return "(not shown: secret)"
-    text = json.dumps(value, ensure_ascii=False)
+def _value(value: Any, secrets: Redactor) -> str:
+    value = secrets.value(value)
+    text = NOT_SHOWN if value == REDACTED else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]} …"

@@ -303,7 +303,7 @@ def _is_id(value: Any) -> bool:
 
 
 def _internal(error: Exception) -> str:
-    """A fault of podplan itself, in a sentence without a traceback."""
+    """A fault of podplan itself, in a sentence without a traceback, and without what it may quote."""
     last = [*_frames(error)][-1]
     module = last.tb_frame.f_globals.get("__name__", "?")
-    return f"internal error in {module}, line {last.tb_lineno}: {type(error).__name__}: {str(error)[:300]}"
+    return f"internal error in {module}, line {last.tb_lineno}: {type(error).__name__}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.findings import Path
-from podplan.lint.checks._secrets import secret_variables
 from podplan.lsp.documents import Open
 from podplan.lsp.positions import Encoding, lines, span
 from podplan.reading.documents import items
+from podplan.redaction.detection import find_secrets
+from podplan.redaction.redactor import NOT_SHOWN
 from podplan.shortening import shortened
 from podplan.source import Document, read
-from podplan.source.secrecy import is_secret
 from podplan.typing import Any
 
 DEPTH = 4
@@ -29,7 +29,7 @@ def symbols(document: Open, encoding: Encoding) -> list[dict[str, Any]]:
         if source is not None and isinstance(source.data, dict) and item.what != "other":
             metadata = source.data.get("metadata")
             name = metadata.get("name") if isinstance(metadata, dict) else None
-            secret = frozenset(secret_variables(source.data))
+            secret = frozenset(one.path for one in find_secrets(source.data))
             below = list(_below(source, (), written, encoding, left, secret))
             whole = _range(source, (), written, encoding)
             if below:
@@ -72,7 +72,11 @@ def _below(
         yield {
             "name": str(name or step) or '""',
             "kind": _OBJECT if isinstance(entry, dict) else _ARRAY if isinstance(entry, list) else _FIELD,
-            **({} if isinstance(entry, dict | list) else {"detail": _told(source, below, entry, secret)}),
+            **(
+                {}
+                if isinstance(entry, dict | list)
+                else {"detail": NOT_SHOWN if below in secret else _short(entry)}
+            ),
             "range": span(written, place, encoding),
             "selectionRange": span(written, (key.line, key.column, key.end_line, key.end_column), encoding),
             **(
@@ -86,12 +90,6 @@ def _below(
 def _range(source: Document, path: Path, written: list[str], encoding: Encoding) -> dict[str, Any]:
     place = source.span(path)
     return span(written, (place.line, place.column, place.end_line, place.end_column), encoding)
-
-
-def _told(source: Document, path: Path, value: Any, secret: frozenset[Path]) -> str:
-    """A value in short; nothing of one that looks secret, since outlines are on screens that others see."""
-    in_secret = is_secret(source.data) and path[0] in ("data", "stringData")
-    return "(not shown: secret)" if in_secret or path in secret else _short(value)
 
 
 def _short(value: Any) -> str:

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.findings import Path
 from podplan.groups import folded
+from podplan.lint.redaction import redactor_for
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import items
+from podplan.redaction.redactor import Redactor, redact_change
 from podplan.source import Source
 from podplan.typing import Any, NamedTuple
 
@@ -72,10 +74,18 @@ def _proof(name: tuple[int, str], old: Plan, new: Plan) -> Proof:
     objects: Counter[str] = Counter()
     for group in new.groups:
         objects[group.doc.data["kind"]] += group.replicas
+    secrets = redactor_for([old.item.doc, old.profile, old.cr, new.item.doc, new.profile, new.cr])
     reason = "" if new.lowered else next((seen.problem.message for seen in new.seen), "it is not lowered")
     both = old.lowered and new.lowered
-    differences = tuple(_differences(_objects(old), _objects(new))) if both else ()
-    return Proof(job, name[1], objects, old.lowered, reason, differences)
+    found = _differences(_objects(old), _objects(new)) if both else ()
+    differences = tuple(_redacted(one, secrets) for one in found)
+    return Proof(job, name[1], objects, old.lowered, secrets.text(reason), differences)
+
+
+def _redacted(found: Difference, secrets: Redactor) -> Difference:
+    kind = found.object.partition("/")[0]
+    before, after = redact_change(found.before, found.after, found.path, kind, secrets)
+    return found._replace(before=before, after=after)
 
 
 def _objects(plan: Plan) -> dict[str, Any]:

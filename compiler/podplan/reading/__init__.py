@@ -33,10 +33,11 @@ MOST_SOURCES = 1_000
 
 
 class Noted(NamedTuple):
-    """What a Reader notes: the files that each file names, the inventories, and of each file that it read the
-    root, and what tells in this run whether it still has the text that it had."""
+    """What a Reader notes: which files each file names, profiles extend and hold inventories; and of
+    each file that it read the root, and what tells in this run whether it still has the text that it had."""
 
     named: dict[str, tuple[str, ...]]
+    extended: set[str]
     inventories: set[str]
     roots: dict[str, str]
     texts: dict[str, int]
@@ -63,7 +64,7 @@ class Reader:
         self.instead = instead
         self._sources: dict[str, Source] = {}
         self._inventories: dict[str, Doc | None] = {}
-        self._noted = Noted({}, set(), {}, {})
+        self._noted = Noted({}, set(), set(), {}, {})
         self._firsts: dict[str, str] = {}
         self._files: Iterator[str] = iter(())
 
@@ -77,19 +78,25 @@ class Reader:
         return self._noted.named
 
     @property
+    def extended(self) -> set[str]:
+        """The files that profiles and bases extend."""
+        return self._noted.extended
+
+    @property
     def inventories(self) -> set[str]:
         """The files with inventories that were taken."""
         return self._noted.inventories
 
     def noted(self) -> Noted:
         """What was noted since this was last asked, to be added to another Reader."""
-        noted, self._noted = self._noted, Noted({}, set(), {}, {})
+        noted, self._noted = self._noted, Noted({}, set(), set(), {}, {})
         return noted
 
     def add(self, noted: Noted) -> None:
         """Takes over what another Reader noted in a run. Raises RequestError where it read another text."""
         for file, others in noted.named.items():
             self._noted.note(file, others)
+        self._noted.extended.update(noted.extended)
         self._noted.inventories.update(noted.inventories)
         self._noted.roots.update(noted.roots)
         for file, text in noted.texts.items():
@@ -104,6 +111,7 @@ class Reader:
             return Problem("PROF002", f'cannot extend "{reference}": {why}')
         path = beside(file, reference)
         self.note(file, path)
+        self._noted.extended.add(path)
         try:
             source = self.source(root_of(file), path)
         except OutsideRoot as error:

@@ -9,6 +9,9 @@ from podplan.source import Source
 from podplan.typing import Any, NamedTuple
 
 CR_GROUP = "batch.tensorstack.dev"
+# The other kinds of the group: https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
+# Their Pods come from steps and references to other templates, which podplan does not read.
+UNCHECKED_KINDS = ("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun")
 PROFILE_GROUP = "podplan"
 PROFILE_KINDS = {"JobProfile": "profile", "JobProfileBase": "base", "ClusterInventory": "inventory"}
 OBJECT_KINDS = frozenset(
@@ -113,11 +116,16 @@ def classified(doc: Doc) -> Item:
     group = version.partition("/")[0]  # a group without a version is a mistake that the schemas name
     if group == PROFILE_GROUP:
         return Item(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
-    if group == CR_GROUP:
+    if group == CR_GROUP and not is_unchecked_kind(kind):
         return Item("cr", doc)
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return Item("object", doc)
     return Item("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+
+
+def is_unchecked_kind(kind: object) -> bool:
+    """Whether ``kind``, or the kind in its List, belongs to the group and podplan does not check it."""
+    return isinstance(kind, str) and kind.removesuffix("List") in UNCHECKED_KINDS
 
 
 def identity(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -41,16 +41,30 @@ class OutsideRoot(Exception):
 
 def root_of(path: str) -> str:
     """The folder that a file may refer into: the git top level above it, else its own folder."""
+    folder = _folder_of(path)
+    return _git_top(folder) or folder
+
+
+def git_top(path: str) -> str:
+    """The git top level above a file or a folder; "" where there is none."""
+    return _git_top(_folder_of(path))
+
+
+def _folder_of(path: str) -> str:
     folder = os.path.realpath(path if os.path.isdir(path) else os.path.dirname(path) or ".")
     while not os.path.isdir(folder):  # standard input may be called after a file that does not exist
         folder = os.path.dirname(folder)
+    return folder
+
+
+def _git_top(folder: str) -> str:
     above = folder
     while True:
         if is_top(above):
             return above
         parent = os.path.dirname(above)
         if parent == above:
-            return folder
+            return ""
         above = parent
 
 

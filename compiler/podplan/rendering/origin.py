@@ -144,8 +144,12 @@ def plan_now(item: Item, said: Header, settings: Settings, reader: Reader) -> Pl
 
 def _first_error(plan: Plan) -> str:
     """What keeps a profile from being compiled; "" where nothing does."""
-    errors = (seen.problem for seen in plan.seen if RULES[seen.problem.rule].severity is Severity.ERROR)
-    return next((problem.message for problem in errors), "")
+    for seen in plan.seen:
+        if RULES[seen.problem.rule].severity is Severity.ERROR:
+            from podplan.lint.redaction import redactor_for
+
+            return redactor_for([plan.item.doc, plan.profile, seen.doc]).text(seen.problem.message)
+    return ""
 
 
 def _same_name(one: Doc, other: Doc) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Any
 
-from podplan.diff.model import ABSENT, ANOTHER, Diff, Difference
+from podplan.diff.model import ABSENT, Diff, Difference
 from podplan.diff.values import around
+from podplan.redaction.redactor import ANOTHER
 from podplan.report.diff_words import listed, plural
 from podplan.report.visible import visible
 

@@ -8,7 +8,8 @@ from podplan.alignment import unified
 from podplan.findings import Edit, Fix
 from podplan.report.frame import near, reach
 from podplan.report.style import PLAIN, Style
-from podplan.report.visible import visible
+from podplan.report.visible import unheard, visible
+from podplan.source import read, redact_source
 from podplan.typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -39,6 +40,19 @@ def difference(before: Mapping[str, str], after: Mapping[str, str], style: Style
         _ended(line, style)
         for file in sorted(after)
         for line in unified(_lines(before[file]), _lines(after[file]), (file, file))
+    )
+
+
+def redacted_difference(before: Mapping[str, str], after: Mapping[str, str], style: Style) -> str:
+    """The same with stars for secrets; none of a file that holds a Secret, and nothing that is obeyed."""
+    old = {file: read(before[file].encode(), file) for file in after}
+    new = {file: read(text.encode(), file) for file, text in after.items() if not old[file].holds_secret}
+    return unheard(
+        difference(
+            {file: redact_source(old[file]) for file in new},
+            {file: redact_source(source) for file, source in new.items()},
+            style,
+        )
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from podplan.emit import emit_document
+from podplan.lint.policy import in_general
 from podplan.rules import Rule
 from podplan.typing import Any
 
@@ -40,8 +41,9 @@ def page(data: Mapping[str, Any]) -> str:
 
 def _help(data: Mapping[str, Any]) -> list[str]:
     """What to do, where it is the same for all kinds, and a list of the kinds for which it is another."""
-    said = [f"{data['help'][0].upper()}{data['help'][1:]}."] if data.get("help") else []
-    kinds = [f"- {kind}: {text}" for kind, text in data.get("helpFor", {}).items()]
+    help_text = in_general(data, data.get("help", ""))
+    said = [f"{help_text[:1].upper()}{help_text[1:]}."] if help_text else []
+    kinds = [f"- {kind}: {in_general(data, text)}" for kind, text in data.get("helpFor", {}).items()]
     return [*said, "\n".join(kinds)] if kinds else said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.emit import emit_document
 from podplan.findings import Severity
-from podplan.lint.policy import Policy
+from podplan.lint.policy import Policy, in_general
 from podplan.lint.selection import UNSILENCED
 from podplan.report.json import json_text
 from podplan.report.rule_page import looks_at
@@ -40,9 +40,9 @@ def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "needs": list(data.get("needs", ())),
         "why": " ".join(data["why"].split()),
         "proof": data.get("proof"),
-        "help": data.get("help"),
-        "helpFor": data.get("helpFor", {}),
-        "fix": data.get("fix") and {"title": data["fix"]["title"], "safe": data["fix"].get("safe", True)},
+        "help": data.get("help") and in_general(data, data["help"]),
+        "helpFor": {kind: in_general(data, said) for kind, said in data.get("helpFor", {}).items()},
+        "fix": data.get("fix") and _fix(data),
         "examples": [
             {
                 "name": example["name"],
@@ -55,6 +55,11 @@ def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:
         "links": list(data.get("links", ())),
         "configure": _configure(data["id"]),
     }
+
+
+def _fix(data: Mapping[str, Any]) -> dict[str, Any]:
+    fix = data["fix"]
+    return {"title": in_general(data, fix["title"]), "safe": fix.get("safe", True)}
 
 
 def of_own(policy: Policy) -> dict[str, Any]:

@@ -8,15 +8,13 @@ from itertools import pairwise
 
 from podplan.findings import pointer, value_at
 from podplan.groups import CONFIGURED
-from podplan.lint.checks._stars import STARS, Hidden, hidden, without
-from podplan.lint.masking import values_of
 from podplan.provenance import Doc, Origin, Path, Place, Step, trace
+from podplan.redaction.redactor import NOT_SHOWN, Redactor, build_redactor, redact_data
 from podplan.selecting import show
 from podplan.typing import Any
 
 MAX_SHOWN = 100
 MAX_SHOWN_FIRST = 1_000
-MASKED = "(not shown: secret)"
 
 
 def as_text(doc: Doc, path: Path) -> str:
@@ -33,13 +31,13 @@ def as_text(doc: Doc, path: Path) -> str:
             f"{indent}{_value(step.doc, step.path, secrets, MAX_SHOWN if number else MAX_SHOWN_FIRST)}"
         )
         if step.origin is not None:
-            lines += [indent + without(note, secrets) for note in _notes(step.origin, secrets)]
+            lines += [indent + secrets.text(note) for note in _notes(step.origin, secrets)]
     return "\n".join(lines) + "\n"
 
 
 def _says_nothing(step: Step, after: Step) -> bool:
     """Whether a step only hands on what stands at the same path of the next one."""
-    if step.origin is None or _notes(step.origin, hidden(())) or step.path != after.path:
+    if step.origin is None or _notes(step.origin, Redactor()) or step.path != after.path:
         return False
     value = value_at(step.doc.data, step.path)
     return isinstance(value, dict | list) or value == value_at(after.doc.data, after.path)
@@ -62,29 +60,24 @@ def _where(doc: Doc, path: Path) -> str:
     return f"{doc.source.file}:{span.line}:{span.column}  {show(doc.data, path) or '(the whole)'}"
 
 
-def _secrets(steps: Sequence[Step]) -> Hidden:
-    """What is secret in the documents on a way."""
+def _secrets(steps: Sequence[Step]) -> Redactor:
+    """What hides the secrets of the documents on a way."""
     origins = [step.origin for step in steps if step.origin is not None]
     beside = [place.doc for origin in origins for place in (*origin.places, *origin.overrides)]
-    return hidden(values_of([*(step.doc for step in steps), *beside]))
+    docs = {id(doc): doc for doc in (*(step.doc for step in steps), *beside)}
+    return build_redactor(doc.data for doc in docs.values())
 
 
-def _starred(value: Any, secrets: Hidden) -> Any:
-    """``value`` with stars for secrets, wherever they are in it."""
-    if isinstance(value, dict):
-        return {key: _starred(below, secrets) for key, below in value.items()}
-    if isinstance(value, list):
-        return [_starred(below, secrets) for below in value]
-    if isinstance(value, str):
-        return without(value, secrets)
-    return STARS if str(value) in secrets.texts.texts else value
+def _without(doc: Doc, path: Path, secrets: Redactor) -> Any:
+    """The value at a path without secrets."""
+    return secrets.value(value_at(redact_data(doc.data), path))
 
 
-def _value(doc: Doc, path: Path, secrets: Hidden, limit: int = MAX_SHOWN) -> str:
+def _value(doc: Doc, path: Path, secrets: Redactor, limit: int = MAX_SHOWN) -> str:
     value = value_at(doc.data, path)
     if _is_secret(doc, path):
-        return MASKED
-    text = json.dumps(_starred(value, secrets), ensure_ascii=False)
+        return NOT_SHOWN
+    text = json.dumps(_without(doc, path, secrets), ensure_ascii=False)
     if len(text) <= limit:
         return text
     if isinstance(value, dict | list):
@@ -100,7 +93,7 @@ def _is_secret(doc: Doc, path: Path) -> bool:
     return not path or path[0] in ("data", "stringData", "metadata")
 
 
-def _notes(origin: Origin, secrets: Hidden) -> list[str]:
+def _notes(origin: Origin, secrets: Redactor) -> list[str]:
     notes = []
     if origin.fact is not None:
         fact = origin.fact
@@ -130,12 +123,12 @@ def _place(place: Place) -> str:
     return _where(end.doc, end.path) if end.doc.source is not None else _where(place.doc, place.path)
 
 
-def _step(step: Step, secrets: Hidden) -> dict[str, Any]:
+def _step(step: Step, secrets: Redactor) -> dict[str, Any]:
     doc, path, origin = step
     entry: dict[str, Any] = {
         "document": doc.source.file if doc.source is not None else doc.name,
         "path": pointer(path),
-        "value": None if _is_secret(doc, path) else _starred(value_at(doc.data, path), secrets),
+        "value": None if _is_secret(doc, path) else _without(doc, path, secrets),
     }
     if doc.source is not None:
         span = doc.source.span(path)
@@ -148,13 +141,13 @@ def _step(step: Step, secrets: Hidden) -> dict[str, Any]:
             "basis": origin.fact.basis,
             "source": origin.fact.source,
         }
-        entry["flag"] = origin.flag and without(origin.flag.name, secrets)
+        entry["flag"] = origin.flag and secrets.text(origin.flag.name)
         entry["overrides"] = _places(origin.overrides, secrets)
         entry["also"] = _places(origin.places[1:], secrets)
     return entry
 
 
-def _places(places: Sequence[Place], secrets: Hidden) -> list[dict[str, Any]]:
+def _places(places: Sequence[Place], secrets: Redactor) -> list[dict[str, Any]]:
     found = []
     for place in places:
         end = trace(place.doc, place.path)[-1]
@@ -162,6 +155,6 @@ def _places(places: Sequence[Place], secrets: Hidden) -> list[dict[str, Any]]:
         if end.doc.source is not None:
             span = end.doc.source.span(end.path)
             where |= {"line": span.line, "column": span.column}
-        value = None if _is_secret(*place) else _starred(value_at(place.doc.data, place.path), secrets)
+        value = None if _is_secret(*place) else _without(place.doc, place.path, secrets)
         found.append(where | {"value": value})
     return found

@@ -18,8 +18,8 @@ from podplan.schema.identity import (
     LISTS,
     api_version,
     dialect_of,
+    has_schema,
     kind_of,
-    known_but_not_lowered,
 )
 from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,13 +49,13 @@ def check_cr(data: Any, k8s_version: str) -> Checked:
     """Check a CR of one of the kinds: its own fields, its status, its metadata and templates.
 
     ``data`` is plain data as read from the file. Of a List only the envelope is checked; its items are
-    CRs of their own. Of a kind that is known but not lowered only apiVersion and kind are checked.
+    CRs of their own. Of a kind without a schema here only apiVersion and kind are checked.
     """
     if not isinstance(data, dict):
         return Checked([Problem("SCHEMA002", "a custom resource must be a mapping")], False)
     kind, misnamed = kind_of(data)
     misnamed = api_version(data) + misnamed
-    if not kind or known_but_not_lowered(kind):
+    if not has_schema(kind):
         return Checked(misnamed, False, kind)
     dialect, undecided = dialect_of(kind, data.get("spec"))
     if undecided:

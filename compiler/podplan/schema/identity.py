@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from podplan.findings import Problem
 from podplan.nearest import did_you_mean, nearest
+from podplan.reading.documents import UNCHECKED_KINDS
 from podplan.typing import Any
 
 API_VERSION = "batch.tensorstack.dev/v1beta1"
@@ -19,8 +20,14 @@ KINDS: dict[str, dict[str, tuple[str, ...]]] = {
     "ColossalAIJob": {"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
 }
 NOT_LOWERED = ("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJob")
-_NAMES = [kind + suffix for kind in (*KINDS, *NOT_LOWERED) for suffix in ("", "List")]
+_OF_GROUP = (*KINDS, *NOT_LOWERED, *UNCHECKED_KINDS)
+_NAMES = [kind + suffix for kind in _OF_GROUP for suffix in ("", "List")]
 LISTS = {f"{kind}List": kind for kind in KINDS}
+
+
+def has_schema(kind: str) -> bool:
+    """Whether podplan has a schema of ``kind``, or of the kind in its List."""
+    return kind.removesuffix("List") in KINDS
 
 
 def known_but_not_lowered(kind: str) -> bool:
@@ -45,16 +52,17 @@ def kind_of(data: dict[str, Any]) -> tuple[str, list[Problem]]:
     written = data.get("kind")
     if written in _NAMES:
         return str(written), []
-    known = f"the kinds are: {', '.join((*KINDS, *NOT_LOWERED))}"
+    known = f"the kinds are: {', '.join(_OF_GROUP)}"
     if not isinstance(written, str):
         return "", [Problem("SCHEMA003", 'required field "kind" is missing', help=known)]
 
     from podplan.schema.spelling import old_kind
 
-    meant = old_kind(written) or {kind.lower(): kind for kind in _NAMES}.get(written.lower(), "")
+    old = old_kind(written)
+    meant = old or {kind.lower(): kind for kind in _NAMES}.get(written.lower(), "")
     if meant:
         message = f'kind "{written}" is called "{meant}"; as written, the API server refuses it'
-        help = f"write kind: {meant}, or let podplan migrate do it"
+        help = f"write kind: {meant}" + (", or let podplan migrate do it" if old else "")
         return meant, [Problem("SCHEMA011", message, ("kind",), help=help)]
     message = f'{API_VERSION} has no kind "{written}"{did_you_mean(written, _NAMES)}'
     return "", [Problem("SCHEMA010", message, ("kind",), help=known)]

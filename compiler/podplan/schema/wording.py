@@ -58,7 +58,16 @@ def problems(found: Iterable[Fault], schema: Schema, kind: str) -> list[Problem]
             elif len(told) < MOST_TOLD:
                 told.setdefault(same, entry)
     accounted = {entry.accounts_for for entry in told.values() if entry.accounts_for}
-    return [entry.problem for entry in told.values() if entry.misses not in accounted]
+    missed = {entry.misses for entry in told.values() if entry.misses}
+    return [_graded(entry, missed) for entry in told.values() if entry.misses not in accounted]
+
+
+def _graded(told: _Told, missed: set[Path]) -> Problem:
+    """The problem; to rename a field to a required one is safe, as no job ran without that."""
+    problem, field = told.problem, told.accounts_for
+    if problem.change is None or field is None or field not in missed:
+        return problem
+    return problem._replace(change=problem.change._replace(safe=problem.change.value == field[-1]))
 
 
 def with_old_spellings(found: list[Problem], kind: str) -> list[Problem]:

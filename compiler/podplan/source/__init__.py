@@ -8,12 +8,15 @@ becomes a ``Fault``, and the documents that can be read are read. Only a bound t
 from __future__ import annotations
 
 import gc
+from bisect import bisect_left
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from itertools import pairwise
 
 from podplan.limits import MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.patterns import compiled_late, pattern
+from podplan.redaction.hints import may_hold_secret
+from podplan.redaction.secret_objects import is_secret_object, mentions_secret_object
 
 with compiled_late():  # what PyYAML compiles is for its own parser, and libyaml is used here
     from yaml import YAMLError
@@ -22,13 +25,22 @@ from podplan.source.builder import Builder
 from podplan.source.conflicts import find_conflict
 from podplan.source.document import Document, Lines, Path, Span
 from podplan.source.places import scalar_end
-from podplan.source.secrecy import is_secret, looks_secret, unquoted
 from podplan.source.syntax import explain
 from podplan.source.tally import Tally
 from podplan.source.troubles import Trouble
 from podplan.typing import NamedTuple
 
-__all__ = ["Document", "Fault", "Lines", "Path", "Source", "Span", "read"]
+__all__ = [
+    "Document",
+    "Fault",
+    "Lines",
+    "Path",
+    "Source",
+    "Span",
+    "find_secret_spans",
+    "read",
+    "redact_source",
+]
 
 # A line that begins a document; YAML allows it nowhere inside of one, not even in a block scalar.
 _MARKER = pattern(r"(?:\A|(?<=[\n\r]))---(?=[ \t\r\n]|\Z)")
@@ -95,21 +107,53 @@ def _read(text: str, file: str) -> Source:
 
 
 def _discreet(source: Source) -> Source:
-    """``source`` without values in its faults and hints, if it holds a Secret."""
-    if not _holds_secret(source):
+    """``source`` without secrets in its faults and hints."""
+    holds_secret = _holds_secret(source)
+    if not (source.faults or source.hints):
+        return source._replace(holds_secret=True) if holds_secret else source
+    spans = find_secret_spans(source)
+    if not (holds_secret or spans):
         return source
-    faults, hints = (
-        [fault._replace(message=unquoted(fault.rule, fault.message)) for fault in found]
-        for found in (source.faults, source.hints)
-    )
-    return source._replace(faults=faults, hints=hints, holds_secret=True)
+    from podplan.redaction.broken_text import replace_quoting_message
+
+    def discreet(fault: Fault) -> Fault:
+        quotes_key = fault.rule == "YAML002"
+        if (not holds_secret or quotes_key) and not _overlaps(fault.span, spans):
+            return fault
+        return fault._replace(message=replace_quoting_message(fault.rule, fault.message))
+
+    faults, hints = ([discreet(fault) for fault in found] for found in (source.faults, source.hints))
+    return source._replace(faults=faults, hints=hints, holds_secret=holds_secret)
+
+
+def find_secret_spans(source: Source) -> list[tuple[int, int]]:
+    """Where the text of a file holds secrets: offsets in order, the end exclusive."""
+    if not may_hold_secret(source.text):
+        return []
+    from podplan.source.secret_spans import secret_spans
+
+    return secret_spans(source.text, source.documents, bool(source.faults))
+
+
+def redact_source(source: Source) -> str:
+    """The text of a file with a star for each character of its secrets."""
+    from podplan.redaction.redactor import redact_spans
+
+    return redact_spans(source.text, find_secret_spans(source))
+
+
+def _overlaps(place: Span, spans: list[tuple[int, int]]) -> bool:
+    """Whether a place has a part in one of ``spans``, which are in order."""
+    first, last = place.start, max(place.end, place.start + 1)
+    at = bisect_left(spans, (first, 0))
+    return any(start < last and first < end for start, end in spans[max(at - 1, 0) : at + 1])
 
 
 def _holds_secret(source: Source) -> bool:
     for document in source.documents:
-        if is_secret(document.data):
+        if is_secret_object(document.data):
             return True
-    return bool(source.faults) and looks_secret(source.text)
+    return bool(source.faults) and mentions_secret_object(source.text)
 
 
 def _in_conflict(file: str, lines: Lines) -> Source | None:

@@ -216,9 +216,8 @@ class Builder:
         if self._repeated:
             self._tell_repeated()
         if self._properties.odd:
-            secret = isinstance(data, dict) and data.get("kind") == "Secret"
             for event in self._properties.odd:
-                self.troubles.hint(event, scalars.hint(event.value, secret))
+                self.troubles.hint(event, scalars.hint(event.value))
             self._properties.odd.clear()
         begins = start + self._base if self.documents else self._lines.base
         index = self.troubles.document

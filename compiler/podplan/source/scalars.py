@@ -92,11 +92,8 @@ def shown(tag: str) -> str:
 _FILE_MODE = pattern(r"0[0-7]{3}")
 
 
-def hint(text: str, secret: bool = False) -> str:
-    """A sentence for a plain scalar that Kubernetes reads as something else than it looks, else "".
-
-    With ``secret`` the sentence leaves the value out.
-    """
+def hint(text: str) -> str:
+    """A sentence for a plain scalar that Kubernetes reads as something else than it looks, else ""."""
     if text.isdecimal() and text[0] != "0":
         return ""
     value = resolve(text)
@@ -116,7 +113,7 @@ def hint(text: str, secret: bool = False) -> str:
         kind = ""
     if not kind:
         return ""
-    if secret or len(text) > _LONGEST_SHOWN:
+    if len(text) > _LONGEST_SHOWN:
         return f"this value is read as a {kind}; quote it if it is a string"
     shown_value = str(value).lower() if isinstance(value, bool) else value
     noun, _, how = kind.partition(", ")

@@ -22,13 +22,17 @@ POLICIES = {
 
 
 class Budget(NamedTuple):
-    """The restarts that some replicas share: how many, how many were used before, and who says so."""
+    """The restarts that some replicas share: how many, how many were used before, and who says so.
+
+    ``sharing`` is the fact that they share them.
+    """
 
     limit: int
     used: int
     fact: Fact
     path: Path
     shared: str
+    sharing: Fact
 
 
 class Policy(NamedTuple):
@@ -116,9 +120,10 @@ def _budget(job: Observed, spec: Path, type_: str, used: int) -> Budget:
     path = job.kind.limit_at if job.kind.shared else (*spec, *job.kind.limit_at)
     shared = "all replicas share" if job.kind.shared else f"the replicas of {type_} share"
     written, fact = at(job.cr, path), job.options.fact(job.kind.limit)
+    sharing = fact if job.kind.shared else endings.RESTART_LIMIT_SHARED
     if isinstance(written, int):
-        return Budget(written, used, fact, path, shared)
-    return Budget(int(fact.value), used, fact, (), shared)
+        return Budget(written, used, fact, path, shared, sharing)
+    return Budget(int(fact.value), used, fact, (), shared, sharing)
 
 
 def _shared_before(job: Observed, before: dict[str, int]) -> int:
@@ -145,7 +150,8 @@ def _reason(one: Ended) -> tuple[Fact, Path]:
     if one.why == "order":
         return endings.RESTART_ORDER, one.policy.budget.path
     if one.why == "limit":
-        return one.policy.budget.fact, one.policy.budget.path
+        budget = one.policy.budget
+        return (budget.fact if budget.limit <= 0 else budget.sharing), budget.path
     return one.policy.fact, one.policy.path
 
 

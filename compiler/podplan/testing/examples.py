@@ -57,6 +57,9 @@ def findings(
     source = read(emit(objects).encode(), "example.yaml")
     given = inventory(example["inventory"]) if "inventory" in example else None
     reader = GivenFiles(given, example.get("files", {}))
+    version = example.get("kubernetes", version)
+    if version not in kubernetes.versions():
+        raise RequestError(f"kubernetes: there are no schemas of Kubernetes {version}")
     settings = Settings(k8s_version=version, policies=tuple(policies), gitops=example.get("gitops", "none"))
     was = _before(objects, example["before"], settings, reader) if "before" in example else None
     result = check_sources([source], settings, reader, before=was)

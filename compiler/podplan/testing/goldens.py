@@ -10,9 +10,7 @@ from podplan.alignment import unified
 from podplan.check import Result, summarised
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded
-from podplan.lint.anchors import ON_SECRETS
-from podplan.lint.catalogue import ours
-from podplan.lint.terms import Terms
+from podplan.lint.redaction import redactor_for
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import items
@@ -30,7 +28,7 @@ from podplan.reading.opening import DENIED, Unread, opened, reason_of
 from podplan.rendering import rendered, stream
 from podplan.rendering.origin import RENDERED_FROM
 from podplan.requests import RequestError
-from podplan.source import Source, read
+from podplan.source import Source, find_secret_spans, read
 from podplan.testing import Failure, Outcome, Tested, together
 from podplan.typing import NamedTuple
 
@@ -167,19 +165,13 @@ def short_diff(old: Sequence[str], new: Sequence[str], golden: str) -> tuple[str
 
 
 def may_be_shown(source: Source, settings: Settings, reader: Reader) -> bool:
-    """Whether a file was understood whole, and neither it nor what it lowers to holds what looks secret."""
-    policies = tuple(policy for policy in ours() if policy.rule.code in ON_SECRETS)
-    settings = settings._replace(
-        environments="each",
-        policies=policies,
-        terms=Terms(known=policies, heed_ignores=False),
-        options=settings.options._replace(resumed=True),
-    )
-    made = _plans(source, settings, reader)
-    if source.holds_secret or source.faults or not all(plan.lowered for plan in made):
+    """Whether a file was understood, and neither it nor its bases nor what it lowers to hold a secret."""
+    if source.holds_secret or source.faults or find_secret_spans(source):
         return False
-    found = summarised([source], made, settings, reader).with_suppressed
-    return not any(one.rule in ON_SECRETS for one in found)
+    options = settings.options._replace(resumed=True)
+    made = _plans(source, settings._replace(environments="each", policies=(), options=options), reader)
+    docs = (doc for plan in made for doc in (plan.profile, plan.cr, *(group.doc for group in plan.groups)))
+    return all(plan.lowered for plan in made) and not redactor_for(docs)
 
 
 def _both_may_be_shown(

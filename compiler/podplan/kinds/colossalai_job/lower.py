@@ -49,7 +49,7 @@ def _needed(colossal: Job, training: Training) -> tuple[int, tuple[Why, ...]]:
     """How many Pods the job needs to start, and where the number comes from."""
     fact = colossal.options.fact(facts.COLOSSALAI_MIN_MEMBER)
     roles = [training.workers] if fact.value == "workers" else [training.launcher, training.workers]
-    return members(colossal, roles, fact=fact)
+    return members(roles, fact=fact)
 
 
 def _launcher(colossal: Job, training: Training, ssh: _ssh.Mounted) -> list[Group]:

@@ -6,6 +6,7 @@ from podplan import facts
 from podplan.groups import Group, Options
 from podplan.kinds import _ssh
 from podplan.kinds._children import Tree
+from podplan.kinds._elastic import elastic_bounds
 from podplan.kinds._job import Job, Role, configured, job, launch, paused, role
 from podplan.kinds._pods import (
     each_container,
@@ -37,7 +38,8 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
         _ssh.config_map(training, files),
         *discovery(training, [workers], [_ssh.ssh_port(training)]),
     ]
-    scheduling = pod_groups(training, *members(training, [workers], elastic=_elastic(training)))
+    bounds = elastic_bounds(training, [workers]) if _elastic(training) else None
+    scheduling = pod_groups(training, *members([workers], elastic=bounds))
     if paused(training):
         return [*scheduling, *lasting]
     return [*scheduling, *lasting, *_pods(training, workers, files)]

@@ -13,6 +13,8 @@ from podplan.kinds.generic_job.variables import Variables, substituted, variable
 from podplan.provenance import Cursor, at
 from podplan.varying import Indexed
 
+_INIT = "initContainers"
+
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
     """The objects of a GenericJob (t9k-semantics §4): PodGroup, Services, Pods."""
@@ -25,7 +27,7 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
         if ports.exists
         for group in services(generic, role, ports, by=facts.GENERIC_SELECTOR, fact=facts.GENERIC_SERVICE)
     ]
-    scheduling = pod_groups(generic, *members(generic, roles))
+    scheduling = pod_groups(generic, *members(roles))
     if paused(generic):
         return [*scheduling, *exposed]
     known = variables(generic, roles)
@@ -47,8 +49,26 @@ def _pods(generic: Job, role: Role, known: Variables) -> list[Group]:
         "genericjob-replica": at((facts.GENERIC_LABELS, role.where), _replica_label(generic, role)),
         **scheduler_labels(generic),
     }
-    spec = pod_spec(generic, role, containers, launching, never=facts.RESTART_NEVER_ASSUMED)
+    spec = pod_spec(
+        generic,
+        role,
+        containers,
+        launching,
+        never=facts.RESTART_NEVER_ASSUMED,
+        more=_init_containers(generic, role, known),
+    )
     return pods(generic, role, spec, labels=labels)
+
+
+def _init_containers(generic: Job, role: Role, known: Variables) -> Tree:
+    """The init containers of a role with their variables replaced, where the configuration says so."""
+    fact, written = generic.options.fact(facts.GENERIC_INIT_SUBSTITUTION), role.template.get("spec", _INIT)
+    if not fact.value or not written.exists:
+        return {}
+    replaced = [
+        at(container, substituted(known, role, dict(container.fields()))) for container in written.entries()
+    ]
+    return {_INIT: at((written, fact), replaced)}
 
 
 def _replica_label(generic: Job, role: Role) -> Indexed:

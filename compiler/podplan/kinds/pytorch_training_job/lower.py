@@ -5,6 +5,7 @@ from __future__ import annotations
 from podplan import facts
 from podplan.groups import CONFIGURED, Group, Options, group
 from podplan.kinds._children import Tree, metadata
+from podplan.kinds._elastic import elastic_bounds
 from podplan.kinds._job import Job, Role, configured, job, launch, paused, replica_roles
 from podplan.kinds._pods import (
     each_container,
@@ -21,12 +22,13 @@ from podplan.kinds.pytorch_training_job.elastic import elastic, shared_out
 from podplan.kinds.pytorch_training_job.rendezvous import (
     Rendezvous,
     environment,
-    master_port,
+    named_port,
     rendezvous,
+    rendezvous_port,
     torchrun,
     uses_torchrun,
 )
-from podplan.provenance import Cursor, at
+from podplan.provenance import Cursor, Marked, at
 from podplan.typing import Any
 
 
@@ -34,30 +36,31 @@ def lower(cr: Cursor, options: Options) -> list[Group]:
     """The objects of a PyTorchTrainingJob (t9k-semantics §5): PodGroup, TensorBoard, Services, Pods."""
     training = job(cr, options)
     roles = shared_out(training, replica_roles(training))
-    port = [master_port(training, "port")]
-    lasting = [*_tensorboard(training), *discovery(training, roles, port)]
-    scheduling = pod_groups(training, *members(training, roles, elastic=elastic(training)))
+    port = rendezvous_port(training, roles)
+    lasting = [*_tensorboard(training), *discovery(training, roles, [named_port(training, port, "port")])]
+    bounds = elastic_bounds(training, roles) if elastic(training) else None
+    scheduling = pod_groups(training, *members(roles, elastic=bounds))
     if paused(training):
         return [*scheduling, *lasting]
-    meeting = rendezvous(training, roles)
+    meeting = rendezvous(training, roles, port, bounds)
     running: list[Group] = []
     first_rank = 0
     for role in roles:
-        running += _pods(training, meeting, role, first_rank)
+        running += _pods(training, meeting, port, role, first_rank)
         first_rank += role.replicas
     return [*scheduling, *lasting, *running]
 
 
-def _pods(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Group]:
+def _pods(training: Job, meeting: Rendezvous, port: Marked, role: Role, first_rank: int) -> list[Group]:
     """The Pods of one role; the replica of rank 0 is a group of its own, for its label."""
-    spec = _spec(training, meeting, role, first_rank)
+    spec = _spec(training, meeting, port, role, first_rank)
     trains = training_index(training, role, facts.PYTORCH_TRAINING_CONTAINER)
     if first_rank == 0:
         return with_master(training, role, spec, spec, trains=trains)
     return pods(training, role, spec, labels=replica_labels(training, role), trains=trains)
 
 
-def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tree:
+def _spec(training: Job, meeting: Rendezvous, port: Marked, role: Role, first_rank: int) -> Tree:
     launching = launch(training, role.type)
 
     def with_environment(container: Cursor) -> Tree:
@@ -69,7 +72,7 @@ def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tr
 
     def trained(container: Cursor) -> Tree:
         tree = with_environment(container)
-        if declared := _declared(training, container):
+        if declared := _declared(training, port, container):
             tree["ports"] = [*container.get("ports").entries(), *declared]
         if uses_torchrun(training):
             tree["command"] = torchrun(training, meeting, role, container)
@@ -83,16 +86,17 @@ def _spec(training: Job, meeting: Rendezvous, role: Role, first_rank: int) -> Tr
     return pod_spec(training, role, containers, launching, more=subdomain(training, role))
 
 
-def _declared(training: Job, container: Cursor) -> list[object]:
+def _declared(training: Job, port: Marked, container: Cursor) -> list[object]:
     """The rendezvous port, unless the container declares it (or its name) itself."""
     if not training.options.fact(facts.PYTORCH_DECLARES_PORT).value:
         return []
-    port = master_port(training, "containerPort")
-    name, number = port.value["name"], port.value["containerPort"].value
+    declared = named_port(training, port, "containerPort")
     for written in container.get("ports").entries():
-        if written.get("name").value == name or written.get("containerPort").value == number:
+        if declared.value["name"] == written.get("name").value:
             return []
-    return [port]
+        if port.value == written.get("containerPort").value:
+            return []
+    return [declared]
 
 
 def _tensorboard(training: Job) -> list[Group]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from podplan import facts
 from podplan.groups import CONFIGURED
+from podplan.kinds._elastic import Bounds
 from podplan.kinds._job import Job, Role, name_of
 from podplan.kinds._patterns import INDEX, WORD, filled
+from podplan.kinds._pods import training_container
 from podplan.kinds._services import NAMING, host
-from podplan.kinds.pytorch_training_job.elastic import elastic
 from podplan.provenance import Cursor, Fact, Marked, Why, at
 from podplan.typing import Any
 from podplan.varying import Indexed
@@ -21,24 +22,24 @@ def uses_torchrun(job: Job) -> bool:
 Rendezvous = dict[str, Marked | None]
 
 
-def rendezvous(job: Job, roles: list[Role]) -> Rendezvous:
+def rendezvous(job: Job, roles: list[Role], port: Marked, bounds: Bounds | None) -> Rendezvous:
     """Where the replicas meet and how many they are, which is the same for all of them.
 
-    The host is the replica of rank 0.
+    The host is the replica of rank 0. ``bounds`` are those of an elastic job.
     """
-    first = next((role for role in roles if role.replicas > 0), roles[0])
+    first = _first(roles)
     address = job.options.told(facts.PYTORCH_MASTER_ADDR, *NAMING)
-    port, backend = (job.options.fact(fact) for fact in (facts.PYTORCH_MASTER_PORT, facts.RDZV_BACKEND))
+    backend = job.options.fact(facts.RDZV_BACKEND)
     total = sum(role.replicas for role in roles)
     counted = tuple(why for role in roles for why in role.counted)
     config = job.spec.get("torchrunConfig")
     replicas = at((facts.TORCHRUN_ARGUMENTS, *counted), str(total))
     return {
         "master-addr": at((first.where.get("type"), address), host(job, first).text(0)),
-        "master-port": at((port, job.spec), str(port.value)),
+        "master-port": port._replace(value=str(port.value)),
         "world-size": _world_size(job, total, counted),
         "replicas": replicas,
-        "nnodes": _range(job) or replicas,
+        "nnodes": _range(bounds) or replicas,
         "processes": _written(config.get("procPerNode")),
         "rdzv-backend": _written(config.get("rdzvBackend")) or at((backend, config), backend.value),
         "max-restarts": _written(config.get("maxRestarts")),
@@ -48,7 +49,8 @@ def rendezvous(job: Job, roles: list[Role]) -> Rendezvous:
 
 
 def _written(cursor: Cursor) -> Marked | None:
-    return at(cursor, str(cursor.value)) if cursor.exists else None
+    """What is written, as text; an empty string counts as not written, as in Go."""
+    return at(cursor, str(cursor.value)) if cursor.exists and cursor.value != "" else None
 
 
 def _world_size(job: Job, total: int, counted: tuple[Why, ...]) -> Marked:
@@ -63,12 +65,12 @@ def _world_size(job: Job, total: int, counted: tuple[Why, ...]) -> Marked:
     return at((fact, *counted), str(total))
 
 
-def _range(job: Job) -> Marked | None:
-    """The fewest and the most nodes of an elastic job."""
-    least, most = job.spec.get("elastic", "minReplicas"), job.spec.get("elastic", "maxReplicas")
-    if not (elastic(job) and least.exists and most.exists):
+def _range(bounds: Bounds | None) -> Marked | None:
+    """The fewest and the most nodes of an elastic job; None where nothing bounds them."""
+    if bounds is None or not bounds.written:
         return None
-    return at((facts.TORCHRUN_ARGUMENTS, least, most), f"{least.value}:{most.value}")
+    why = (*bounds.least_why, *bounds.most_why, facts.TORCHRUN_ARGUMENTS)
+    return at(why, f"{bounds.least}:{bounds.most}")
 
 
 def environment(job: Job, meeting: Rendezvous, role: Role, first_rank: int) -> list[Marked]:
@@ -101,10 +103,42 @@ def _told(pattern: str, known: Rendezvous, fact: Fact, asked: Cursor) -> Marked 
     return None if text is None else at((fact, asked), text)
 
 
-def master_port(job: Job, key: str) -> Marked:
+def rendezvous_port(job: Job, roles: list[Role]) -> Marked:
+    """The number of the port: what rank 0 declares under its name, else the one of the controller."""
+    number, by_name = (
+        job.options.fact(facts.PYTORCH_MASTER_PORT),
+        job.options.fact(facts.PYTORCH_PORT_BY_NAME),
+    )
+    declared = _declared_number(job, _first(roles)) if roles else None
+    if declared is None:
+        return at((number, job.spec), number.value)
+    if by_name.value:
+        return at((declared, by_name), declared.value)
+    told = job.options.told(facts.PYTORCH_MASTER_PORT, facts.PYTORCH_PORT_BY_NAME)
+    return at((told, job.spec), number.value)
+
+
+def _declared_number(job: Job, role: Role) -> Cursor | None:
+    """The number that the training container declares under the name of the rendezvous port."""
+    name = job.options.fact(facts.PYTORCH_PORT_NAME).value
+    container = training_container(job, role, facts.PYTORCH_TRAINING_CONTAINER)
+    numbers = (
+        port.get("containerPort")
+        for port in container.get("ports").entries()
+        if port.get("name").value == name
+    )
+    return next((number for number in numbers if isinstance(number.value, int)), None)
+
+
+def named_port(job: Job, port: Marked, key: str) -> Marked:
     """The port of the rendezvous as an entry of ``ports``; ``key`` is port or containerPort."""
-    port, name = job.options.fact(facts.PYTORCH_MASTER_PORT), job.options.fact(facts.PYTORCH_PORT_NAME)
-    return at((name, job.spec), {"name": name.value, key: at((port, job.spec), port.value)})
+    name = job.options.fact(facts.PYTORCH_PORT_NAME)
+    return at((name, job.spec), {"name": name.value, key: port})
+
+
+def _first(roles: list[Role]) -> Role:
+    """The role of rank 0."""
+    return next((role for role in roles if role.replicas > 0), roles[0])
 
 
 def torchrun(job: Job, meeting: Rendezvous, role: Role, container: Cursor) -> Marked:

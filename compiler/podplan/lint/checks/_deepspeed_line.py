@@ -17,9 +17,10 @@ _FORMS = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
 
 
 class DeepSpeedLine(NamedTuple):
-    """What deepspeed reads; ``custom`` where the whole command was written by hand."""
+    """What deepspeed reads of ``words``; ``custom`` where the whole command was written by hand."""
 
     read: deepspeed.DeepSpeed
+    words: tuple[Word, ...]
     custom: bool
 
     def place(self, word: Word) -> Path:
@@ -36,11 +37,15 @@ def line_of(job: Job) -> DeepSpeedLine | None:
     custom = text(config, "customCommand")
     if custom:
         found = find({"command": ["/bin/bash", "-c", custom]}).invocations
-        lines = [each.facts for each in found if isinstance(each.facts, deepspeed.DeepSpeed)]
-        return DeepSpeedLine(lines[0], True) if lines else None
+        lines = (
+            DeepSpeedLine(each.facts, each.words, True)
+            for each in found
+            if isinstance(each.facts, deepspeed.DeepSpeed)
+        )
+        return next(lines, None)
     run = mapping(config, "run")
     form = next((each for each in _FORMS if run.get(each)), "python")
     words = [Word(option, (*_CONFIG, "run", form)) for option in _FORMS[form]]
     words += [Word(word, (*_CONFIG, "otherArgs", at)) for at, word in texts(config, "otherArgs")]
     words += [Word(word, (*_CONFIG, "run", form, at)) for at, word in texts(run, form)]
-    return DeepSpeedLine(deepspeed.read(tuple(words), Word("deepspeed", _CONFIG)), False)
+    return DeepSpeedLine(deepspeed.read(tuple(words), Word("deepspeed", _CONFIG)), tuple(words), False)

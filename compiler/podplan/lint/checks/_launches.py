@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group, at_index
+from podplan.kubernetes.shape import entries, text
 from podplan.launchers.find import Invocation, find
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
@@ -80,6 +81,12 @@ def same_on(launch: Launch, index: int) -> Launch | None:
     )
     others = of_replica(launch.group, index)
     return others[number] if number < len(others) else None
+
+
+def variable_path(launch: Launch, name: str) -> Path | None:
+    """Where the container sets a variable; None where only the command line or the image does."""
+    found = [at for at, entry in entries(launch.container, "env") if text(entry, "name") == name]
+    return (*launch.path, "env", found[-1], "value") if found else None
 
 
 def one_process(launch: Launch, *, modules: bool = False) -> bool:

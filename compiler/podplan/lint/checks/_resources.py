@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from podplan.findings import Path
 from podplan.groups import Group
-from podplan.kubernetes import quantities
+from podplan.kubernetes import pod_resources, quantities
+from podplan.lint.subject import for_one
 from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
@@ -72,11 +73,6 @@ def training(group: Group) -> tuple[Path, Mapping[str, Any]] | None:
     return listed[index] if index < len(listed) else None
 
 
-def pod_units(group: Group, resource: str) -> int:
-    """What one Pod of a group is given of a resource by all its containers, in 10⁻⁹."""
-    return sum(units(container, resource) or 0 for _, container in containers(group))
-
-
 def shown(units_: int, resource: str) -> str:
     """An amount as people write it: GPUs and the like as whole numbers, memory in Gi, cpu in cores."""
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
@@ -97,26 +93,32 @@ def init_containers(group: Group) -> list[tuple[Path, Mapping[str, Any]]]:
 
 
 def resources(group: Group) -> list[str]:
-    """The names of all that the containers of a Pod ask for, in the order written."""
-    every = (c for _, c in (*containers(group), *init_containers(group)))
+    """The names of all that a Pod and its containers ask for, in the order written."""
+    every = (_spec(group), *(c for _, c in (*containers(group), *init_containers(group))))
     names = (name for c in every for section in ("requests", "limits") for name in entries(c, section))
     return list(dict.fromkeys(names))
 
 
 def effective(group: Group, resource: str) -> int:
-    """What the scheduler counts for one Pod of a group, in 10⁻⁹.
+    """What the scheduler counts for one Pod of a group, in 10⁻⁹."""
+    return _requested(group).get(resource, 0)
 
-    Containers and sidecars run together, init containers before them one by one; the larger one counts
-    (https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers).
-    """
-    inits = [c for _, c in init_containers(group)]
-    sidecars = sum(units(c, resource) or 0 for c in inits if c.get("restartPolicy") == "Always")
-    alone = (units(c, resource) or 0 for c in inits if c.get("restartPolicy") != "Always")
-    return max(pod_units(group, resource) + sidecars, max(alone, default=0) + sidecars)
+
+@for_one
+def _requested(group: Group) -> pod_resources.Amounts:
+    return pod_resources.requested(_spec(group))
+
+
+def _spec(group: Group) -> dict[str, Any]:
+    spec = group.doc.data.get("spec")
+    return spec if isinstance(spec, dict) else {}
 
 
 def place(group: Group, resource: str) -> Path | None:
-    """Where the container that asks for most of a resource says so."""
+    """Where a Pod asks for a resource: as a whole, or in the container that asks for most of it."""
+    for section in ("requests", "limits"):
+        if pod_resources.is_supported(resource) and resource in entries(_spec(group), section):
+            return ("spec", "resources", section, resource)
     best: tuple[int, Path] | None = None
     for path, container in (*containers(group), *init_containers(group)):
         for section in ("requests", "limits"):

@@ -17,7 +17,6 @@ from podplan.groups import at_index
 from podplan.kubernetes.shape import mapping
 from podplan.limits import BoundExceeded
 from podplan.lint.checks._inventory import entry
-from podplan.lint.checks._stars import starred
 from podplan.lint.policy import Policy, PolicyError
 from podplan.lint.selectors import is_selected
 from podplan.lint.subject import Hit, Job, Subject
@@ -53,7 +52,7 @@ def by_cel(policy: Policy, subject: Subject) -> Iterator[Hit]:
         for failure in verdict.failures:
             validation = policy.body["validations"][failure.validation]
             message = (
-                starred(failure.message, whole)
+                _without_secrets(failure.message, whole)
                 or validation.get("message")
                 or _failed(validation["expression"])
             )
@@ -148,9 +147,18 @@ def _failed(expression: str) -> str:
     return f"failed expression: {shortened(text, _LONGEST_EXPRESSION_SHOWN)}"
 
 
+def _without_secrets(message: str, document: Any) -> str:
+    """A message, which may repeat anything of the document that it is about, without the secrets of that."""
+    if not message:
+        return message
+    from podplan.redaction.redactor import build_redactor
+
+    return build_redactor([document]).text(message)
+
+
 def _problem(policy: Policy, fault: Fault, subject: Subject) -> Problem:
     ignored = policy.body.get("failurePolicy") == "Ignore"
-    fault = fault._replace(message=starred(fault.message, subject.doc.data))
+    fault = fault._replace(message=_without_secrets(fault.message, subject.doc.data))
     return fault_problem(policy.body, fault, str(subject.doc.data.get("kind", "document")), ignored)
 
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from functools import cache
 
-from podplan.findings import value_at
-from podplan.lint.checks._stars import STARS, starred
+from podplan.findings import Path, value_at
 from podplan.lint.policy import Policy
 from podplan.lint.subject import Hit, Subject
+from podplan.redaction.redactor import REDACTED, build_redactor, redact_data
 from podplan.shortening import shortened
 from podplan.typing import Any
 
@@ -18,7 +18,7 @@ def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:
     """One hit for each place that the schema refuses; ``value`` is what stands there, secrets as stars."""
     for error in _validator(json.dumps(policy.body, sort_keys=True)).iter_errors(subject.data):
         path = tuple(error.instance_path)
-        yield Hit(path, {"value": _shown(value_at(subject.data, path), subject.doc.data)})
+        yield Hit(path, {"value": _shown(subject.doc.data, (*subject.base, *path))})
 
 
 @cache
@@ -28,8 +28,8 @@ def _validator(text: str) -> Any:
     return validator(json.loads(text))
 
 
-def _shown(value: Any, document: Any) -> str:
+def _shown(document: Any, path: Path) -> str:
     if document.get("kind") == "Secret":
-        return STARS
-    text = starred(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), document)
-    return shortened(text, 60)
+        return REDACTED
+    value = build_redactor([document]).value(value_at(redact_data(document), path))
+    return shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), 60)

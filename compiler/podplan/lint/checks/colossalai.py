@@ -1,6 +1,8 @@
-"""The images and the working directory of a ColossalAIJob, which its launcher and its workers share.
+"""The launcher of a ColossalAIJob: image, directory, number, and what colossalai run makes of its words.
 
-Sources: t9k-semantics §3.2 and §3.3; lowering-anchors §2.5 and §4.2.
+Sources: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/colossalaijob.md;
+https://github.com/hpcaitech/ColossalAI/tree/main/colossalai/cli/launcher, and the answers of the real command
+in fixtures/launchers/colossalai.jsonl.
 """
 
 from __future__ import annotations
@@ -10,7 +12,14 @@ from collections.abc import Iterator, Mapping
 from podplan.findings import Path
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, text
-from podplan.lint.checks._jobs import mode
+from podplan.launchers.argparse import spellings
+from podplan.launchers.colossalai import GIVEN, ColossalAI, pieces
+from podplan.launchers.torchrun import GRAMMAR
+from podplan.launchers.words import Word
+from podplan.lint.checks import _hosts
+from podplan.lint.checks._colossalai_line import ColossalAILine, handed_on, line_of
+from podplan.lint.checks._jobs import counted, mode, roles
+from podplan.lint.checks._launches import launches
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.typing import Any
@@ -66,3 +75,100 @@ def _has(container: Mapping[str, Any], folder: str) -> bool:
     """Whether a folder lies in a volume of the container."""
     mounts = (text(mount, "mountPath").rstrip("/") for _, mount in entries(container, "volumeMounts"))
     return any(mount and f"{folder}/".startswith(f"{mount}/") for mount in mounts)
+
+
+def launch_arguments(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Options of torchrun that do not arrive there, or that it refuses; value ``what``."""
+    line = line_of(subject.job)
+    if line is None:
+        return
+    # What is wrong with an entry is also wrong on the line that comes of it, and one reason is enough.
+    reported: set[Path] = set()
+    for word, what in list(_broken_items(line.items)) or _of_torchrun(line):
+        path, doc, group = line.place(word)
+        if path not in reported:
+            reported.add(path)
+            yield Hit(path, {"what": what}, doc=doc, group=group)
+
+
+def _broken_items(items: tuple[Word, ...]) -> Iterator[tuple[Word, str]]:
+    """Entries of which --extra_launch_args makes other options than they are."""
+    known = spellings(GRAMMAR)
+    before: Word | None = None  # an option that takes the next entry for its value, as people mean it
+    for item in items:
+        text = item.text
+        name, equals, _ = text.partition("=")
+        parts = [piece.text for piece in pieces(item._replace(text=handed_on(item)))]
+        if before is not None and not text.startswith("-"):
+            option = known[before.text].spellings[0]
+            become = f"{_with_dashes(before)} {_with_dashes(item)}"
+            yield before, f'torchrun gets "{before.text}" and "{text}" as {become}; write {option}={text}'
+        elif any(part.count("=") > 1 for part in parts):
+            yield item, f'--extra_launch_args cannot hold "{text}": an option has one "=" there'
+        elif len(parts) > 1 and not all(f"--{part.partition('=')[0]}" in known for part in parts[1:]):
+            become = " ".join(f"--{part}" for part in parts)
+            yield item, f'colossalai run splits "{text}" at its commas, and torchrun gets {become}'
+        elif text.startswith("-") and not text.startswith("--") and name in known and equals:
+            yield item, f'torchrun gets "{text}" as {_with_dashes(item)}; write {known[name].spellings[0]}'
+        before = item if name in known and known[name].kind != "flag" and not equals else None
+
+
+def _with_dashes(item: Word) -> str:
+    """An entry as torchrun gets it."""
+    return f"--{handed_on(item)}"
+
+
+def _of_torchrun(line: ColossalAILine) -> Iterator[tuple[Word, str]]:
+    """What torchrun refuses on the workers, and options that keep the workers apart."""
+    found = line.torchrun
+    options = {name: option for name, option in found.line.options.items() if _from_extra(line, option.flag)}
+    for fault in found.errors:
+        if _from_extra(line, fault.word):
+            yield fault.word, fault.sentence
+    for name, option in options.items():
+        if name in GIVEN and name not in ("master_addr", "master_port"):
+            yield option.flag, f"colossalai run gives --{name} itself, and torchrun takes the one from here"
+        elif name in ("no_python", "module"):
+            yield option.flag, f"--{name} does not go with the script that colossalai run starts"
+    apart = next((name for name in ("standalone", "rdzv_backend") if name in options), None)
+    at_localhost = found.standalone or (found.backend == "c10d" and "rdzv_endpoint" not in found.given)
+    if apart is not None and line.hosts > 1 and (at_localhost or _hosts.is_loopback(found.host or "")):
+        what = f"with --{apart} each of the {counted(line.hosts, 'worker')} waits for the others at localhost"
+        yield options[apart].flag, what
+
+
+def _from_extra(line: ColossalAILine, word: Word) -> bool:
+    """Whether a word of torchrun comes from the options of the CR."""
+    option = line.read.line.options.get("extra_launch_args")
+    return word.path[:1] == ("spec",) or (option is not None and word.path == option.word.path)
+
+
+def script_options_taken(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Arguments of the script that are options to colossalai run; values ``word`` and ``option``."""
+    for launch in launches(subject.job):
+        facts = launch.invocation.facts
+        if not isinstance(facts, ColossalAI) or not facts.line.sure:
+            continue
+        words = launch.invocation.words
+        line = facts.line
+        script = line.script if line.script is not None else next(iter(line.arguments), None)
+        behind = False
+        flags = {option.flag: name for name, option in line.options.items()}
+        for word in words:
+            if behind and word in flags:
+                values = {"word": word.text, "option": _spelled(flags[word])}
+                yield Hit(launch.place(word), values, doc=launch.group.doc, group=launch.group)
+            behind = behind or word == script
+
+
+def _spelled(name: str) -> str:
+    return {"module": "-m", "ssh_port": "--ssh-port"}.get(name, f"--{name}")
+
+
+def several_launchers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """More than one launcher; value ``replicas``."""
+    for role in roles(subject.job):
+        replicas = role.data.get("replicas")
+        if role.type == "launcher" and isinstance(replicas, int) and replicas > 1:
+            path = (*role.path, "replicas")
+            yield Hit(path, {"replicas": replicas}, change=("set", path, 1))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan import facts
+from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
+from podplan.launchers.find import find
 from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
+from podplan.lint.checks._launches import launches
 from podplan.lint.checks._resources import accelerators
 from podplan.lint.checks._training import Written, containers, env, preferred, training
 from podplan.lint.subject import Hit, Job, Subject
@@ -15,6 +18,9 @@ from podplan.typing import Any
 
 _SIDECAR = pattern(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
 _PYTHON = pattern(r"(?:.*/)?python[0-9.]*")
+_STARTER = pattern(r"(?:.*/)?(?:python[0-9.]*|torchrun)")
+# What is meant as a script, or as a module, and not as the value of an option of one.
+_SCRIPT = pattern(r"\.[A-Za-z]\w*$|/")
 
 
 def training_container_missing(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -26,6 +32,21 @@ def training_container_missing(subject: Subject, _: Mapping[str, Any]) -> Iterat
         if role.type == "worker" and names and all(names) and preferred(job) not in names:
             values = {"name": preferred(job), "names": " and ".join(names)}
             yield Hit((*listed[0].path, "name"), values)
+
+
+def launcher_container_name(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A launcher of a ColossalAIJob without a container of the name that the controller looks for.
+
+    Values ``name`` and ``names``.
+    """
+    name = str(facts.COLOSSALAI_LAUNCHER_CONTAINER.value)
+    for role in roles(subject.job):
+        listed = containers(role)
+        names = [text(found.data, "name") for found in listed]
+        if role.type != "launcher" or role.path[1] != "replicaSpecs" or not listed or not all(names):
+            continue
+        if name not in names:
+            yield Hit((*listed[0].path, "name"), {"name": name, "names": " and ".join(names)})
 
 
 def training_container_guessed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -64,7 +85,7 @@ def _better(listed: list[Written], chosen: Written) -> Written | None:
 
 
 def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """A command or args that the controller replaces; values ``field``, ``by`` and ``script``."""
+    """A command or args that the controller replaces; values ``field``, ``by``, ``script`` and ``fix``."""
     job = subject.job
     kind = kind_of(job)
     if kind == "PyTorchTrainingJob" and not _torchrun(job):
@@ -82,10 +103,67 @@ def command_ignored(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             )
             script = "torchConfig.script" if "replicaSpecs" in spec_of(job) else "worker.command"
             where = (*chosen.path, field)
-            values = {"field": field, "by": by, "script": script}
-            # Without args, the command is the only place that says what somebody meant to run.
-            lone = kind == "PyTorchTrainingJob" and not chosen.data.get("args")
-            yield Hit(where, values, on_key=True, change=None if lone else ("remove", where, None))
+            values = {"field": field, "by": by, "script": script, "fix": f"leave {field} out"}
+            change = ("remove", where, None) if _says_what_runs(job) else None
+            hit = Hit(where, values, on_key=True, change=change, safe=True)
+            yield hit if kind != "PyTorchTrainingJob" else _for_torchrun(hit, job, role.type, chosen)
+
+
+def _says_what_runs(job: Job) -> bool:
+    """Whether a CR has the field that says what its launcher runs; a command may be all that does."""
+    spec = spec_of(job)
+    if kind_of(job) == "DeepSpeedJob":
+        config = mapping(spec, "config")
+        return bool(config.get("customCommand")) or any(mapping(config, "run").values())
+    if kind_of(job) == "ColossalAIJob":
+        return bool(mapping(spec, "torchConfig").get("script") or mapping(spec, "worker").get("command"))
+    return True
+
+
+def _for_torchrun(hit: Hit, job: Job, role: str, container: Written) -> Hit:
+    """The hit with a change that keeps the script where the command is the only place that names it.
+
+    The change is safe if torchrun ran the script in args before and goes on, or had none to run.
+    """
+    moved = _moved(container.data)
+    lines = [launch.invocation for launch in launches(job) if launch.group.role == role and launch.torchrun]
+    script = lines[0].script if lines else None
+    ran = script is not None and all(fault.only for fault in lines[0].errors)
+    is_named = script is not None and ("module" in lines[0].options or _SCRIPT.search(script.text))
+    if ran and (moved is None or is_named):
+        return hit
+    if moved is None:
+        return hit._replace(change=None)  # nothing else says what somebody meant to run
+    values = {**hit.values, "fix": "move its words to args"}
+    args = (*container.path, "args")
+    changes: list[tuple[str, Path, Any]]
+    if "args" in container.data:
+        changes = [("prepend", args, moved), ("remove", hit.path, None)]
+    else:
+        number = len(container.data["command"]) - len(moved)
+        changes = [("rename", hit.path, "args")] + [("remove", (*hit.path, at), None) for at in range(number)]
+    return hit._replace(values=values, change=changes[0], more_changes=tuple(changes[1:]), safe=not ran)
+
+
+def _moved(container: Mapping[str, Any]) -> list[str] | None:
+    """The words of a command that torchrun takes as args: a script or a module, and what follows it.
+
+    Of a command of torchrun all words after its name. None where the command starts anything else.
+    """
+    words = container.get("command")
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return None
+    found = find({"command": words}).invocations
+    if len(found) != 1 or not _STARTER.fullmatch(words[0]) or found[0].script is None:
+        return None
+    line, at = found[0], found[0].script.path[-1]
+    if not isinstance(at, int) or found[0].script.text != words[at]:
+        return None
+    if line.launcher == "python":
+        return words[at - 1 :] if words[at - 1] == "-m" else words[at:]
+    first = line.words[0].path[-1]
+    is_torchrun = line.launcher in ("torchrun", "torch.distributed.launch")
+    return words[first:] if is_torchrun and isinstance(first, int) else None
 
 
 def _is_python(words: Any) -> bool:

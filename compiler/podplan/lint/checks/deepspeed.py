@@ -12,9 +12,10 @@ from podplan.kubernetes.shape import mapping, text
 from podplan.launchers.deepspeed import DeepSpeed
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import DeepSpeedLine, line_of
-from podplan.lint.checks._jobs import spec_of
-from podplan.lint.checks._launches import counted
+from podplan.lint.checks._jobs import mode, spec_of
+from podplan.lint.checks._launches import Launch, counted, launches, one_process
 from podplan.lint.checks._over_ssh import workers
+from podplan.lint.checks.launcher_words import joined_words
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
@@ -32,6 +33,11 @@ _NOT_UNDER_PDSH = ("save_pid", "enable_each_rank_log", "bind_cores_to_rank", "bi
 _WITH_OPTIONS = pattern(
     r"python[0-9.]*|(?:ba|da|k|z|a)?sh|env|nohup|timeout|nice|numactl|taskset|stdbuf|accelerate"
 )
+_IN_ITS_POD = ("torchrun", "torch.distributed.launch", "accelerate")
+# What a command names that reaches other hosts.
+_REACHES_OTHERS = pattern(
+    r"hostfile|\b(?:pdsh|p?ssh|clush|parallel-ssh|ansible|srun|ray|mpirun|mpiexec|horovodrun)\b"
+)
 _NO_SCRIPT = pattern(r"deepspeed needs a script to run")
 
 
@@ -40,6 +46,7 @@ def deepspeed_args(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     line = line_of(subject.job)
     if line is None:
         return
+    joined = joined_words("deepspeed", line.words, line.read.line)
     for name, option in line.read.line.options.items():
         if not line.custom and name in _FIELDS and option.flag.path[2:3] == ("otherArgs",):
             what = f"{option.flag.text.partition('=')[0]} is given by the controller; write {_FIELDS[name]}"
@@ -52,9 +59,11 @@ def deepspeed_args(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for fault in line.read.errors:
         if _NO_SCRIPT.match(fault.sentence) or (fault.only and workers(subject.job)[1] < 2):
             continue  # what there is to run is the matter of another rule
+        if fault.word in joined:
+            continue
         yield Hit(line.place(fault.word), {"what": fault.sentence})
     script = line.read.line.script
-    if not line.custom and script is not None and script.path[2:3] == ("otherArgs",):
+    if not line.custom and script is not None and script.path[2:3] == ("otherArgs",) and script not in joined:
         what = f"deepspeed takes {script.text} for the script, since it belongs to no option"
         yield Hit(line.place(script), {"what": what})
     for path, what in _not_in_hostfile(subject.job, line):
@@ -149,6 +158,37 @@ def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[
     if "hostfile" in line.read.line.options or line.read.hostfile is None or line.read.hostfile in command:
         return
     yield Hit(("spec", "config", "customCommand"), {"workers": pods})
+
+
+def custom_command_on_one_worker(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A customCommand whose launcher starts processes of worker 0 only; value ``what``."""
+    job = subject.job
+    command = text(mapping(spec_of(job), "config"), "customCommand")
+    hosts = sum(each.replicas for each in _hosts.hostfile(job))
+    if not command or hosts < 2 or mode(job, "debug") or _REACHES_OTHERS.search(command):
+        return
+    started = [launch for launch in launches(job) if launch.invocation.launcher != "other"]
+    if not started or not all(_starts_here(launch) for launch in started):
+        return
+    launch = started[-1]
+    others = (
+        f"the other {hosts - 1} workers run only sshd" if hosts > 2 else "the other worker runs only sshd"
+    )
+    facts = launch.torchrun
+    if facts is not None and facts.nodes is not None and facts.nodes[0] > 1:
+        waits = f", and {launch.invocation.launcher} waits for {counted(facts.nodes[0], 'node')}"
+    else:
+        waits = ""
+    what = f"{launch.invocation.launcher} starts on worker 0 only{waits}; {others}"
+    path = ("spec", "config", "customCommand")
+    yield Hit(path, {"what": what}, [(subject.doc, workers(job)[0], f"{hosts} workers")])
+
+
+def _starts_here(launch: Launch) -> bool:
+    """Whether a program starts processes in its own Pod only, as far as its line tells."""
+    if launch.invocation.conditional:
+        return False
+    return launch.invocation.launcher in _IN_ITS_POD or one_process(launch)
 
 
 def _not_in_hostfile(job: Job, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:

@@ -1,14 +1,16 @@
-"""The rules of a GenericJob that say how it ends, and the variables that its controller replaces.
+"""The rules of a GenericJob that say how it ends, the variables that its controller replaces, and its ports.
 
 Source: t9k-semantics §4.1 to §4.4.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, number, text, texts
+from podplan.launchers import exec_form
 from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
@@ -20,6 +22,27 @@ _REFERENCE = pattern(r"\$\$|\$\((?P<inner>[^()$\s]+)\)")
 _REPLICAS = pattern(r"replicas\[(?P<type>[^\[\]]+)\]")
 _HOST = pattern(r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host")
 _PORT = pattern(r"service\.port\[(?P<name>[^\[\]]+)\]")
+# The same forms with letters of either case.
+_ANY_CASE = tuple(
+    (pattern(form, re.IGNORECASE), written)
+    for form, written in (
+        (r"type", "type"),
+        (r"rank", "rank"),
+        (r"replicas\[(?P<type>[^\[\]]+)\]", "replicas[{type}]"),
+        (r"service\.port\[(?P<name>[^\[\]]+)\]", "service.port[{name}]"),
+        (
+            r"service\.(?P<type>[^\[\].]+)\[(?P<rank>\d{1,9})\]\.host",
+            "service.{type}[{rank}].host",
+        ),
+    )
+)
+_ADDRESS = pattern(
+    r"\$\(service\.(?P<type>[^\[\].()]+)\[\d{1,9}\]\.host\)"
+    r"(?::(?:\$\(service\.port\[(?P<name>[^\[\]()]+)\]\)|(?P<number>\d{2,5})(?!\d)))?"
+)
+_SPELLED_FOR_SHELL = pattern(
+    r"\$\$?(?:\{(?P<braced>rank|type|replicas\[[^\[\]{}]+\]|service\.[^{}$]+)\}|(?P<plain>rank|type)(?!\w))"
+)
 _ALIKE = pattern(r"(?:replicas?|services?|rank|type)[.\[].*")
 _FORMS = "$(type), $(rank), $(replicas[TYPE]), $(service.TYPE[RANK].host) and $(service.port[NAME])"
 _NO_SERVICE = "the job has no spec.service, so its replicas have neither host nor port"
@@ -79,17 +102,39 @@ def generic_variable(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 def _in_container(job: Job, base: Path, container: Mapping[str, Any]) -> Iterator[Hit]:
     names = frozenset(text(entry, "name") for _, entry in entries(container, "env"))
+    complete = not container.get("envFrom")
     for path, value in _replaced(job, container):
         left: dict[str, list[str]] = {}
         for found in _REFERENCE.finditer(value):
-            why = _why(job, found["inner"] or "", names)
+            inner = found["inner"] or ""
+            why = _why(job, inner, names)
+            if not why and inner not in names and (complete or not inner.isidentifier()):
+                meant = _in_lower_case(inner)
+                why = f"the variables of the controller are in lower case; write $({meant})" if meant else ""
             if why:
                 left.setdefault(why, []).append(found[0])
         for why, variables in left.items():
             yield Hit((*base, *path), _left(variables, why))
+    for path, value in _unread(job, container):
+        for found in _SPELLED_FOR_SHELL.finditer(value):
+            inner = found["braced"] or found["plain"]
+            if inner not in names and not found[0].startswith("$$"):
+                why = f"the controller replaces $(NAME) only; write $({inner})"
+                yield Hit((*base, *path), _left([found[0]], why))
+                break
     yield from _elsewhere(
         {key: value for key, value in container.items() if key not in _REPLACED}, base, names
     )
+
+
+def _unread(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The words that no shell reads, and the values of env, in which variables are replaced."""
+    lines = [] if mode(job, "debug") else exec_form.lines(container)
+    for line in lines:
+        if line.expansion == "all":
+            for at in exec_form.literal_words(line):
+                yield line.paths[at], line.texts[at]
+    yield from ((path, value) for path, value in _texts(container) if path[0] == "env")
 
 
 def _left(variables: list[str], why: str) -> dict[str, str]:
@@ -106,10 +151,15 @@ def _left(variables: list[str], why: str) -> dict[str, str]:
 
 def _replaced(job: Job, container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """The strings of a container in which variables are replaced."""
-    if not mode(job, "debug"):
-        for key in ("command", "args"):
-            for at, value in texts(container, key):
-                yield (key, at), value
+    debug = mode(job, "debug")
+    return ((path, value) for path, value in _texts(container) if path[0] == "env" or not debug)
+
+
+def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """The command, the args and the values of env of a container."""
+    for key in ("command", "args"):
+        for at, value in texts(container, key):
+            yield (key, at), value
     for at, entry in entries(container, "env"):
         yield ("env", at, "value"), text(entry, "value")
 
@@ -142,6 +192,99 @@ def _why(job: Job, inner: str, names: frozenset[str]) -> str:
     if inner not in names and _ALIKE.fullmatch(inner):
         return f"the controller knows {_FORMS}"
     return ""
+
+
+def _in_lower_case(inner: str) -> str:
+    """The variable of the controller that is written in another case; "" where it is none."""
+    for form, written in _ANY_CASE:
+        found = form.fullmatch(inner)
+        if found:
+            meant = written.format(**found.groupdict())
+            return meant if meant != inner else ""
+    return ""
+
+
+def variable_in_init_container(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Variables of the controller that stay in the init containers of a Pod; value ``left``."""
+    for group in subject.job.pods:
+        for at, container in entries(mapping(group.doc.data, "spec"), "initContainers"):
+            names = frozenset(text(entry, "name") for _, entry in entries(container, "env"))
+            for path, value in _texts(container):
+                variables = (found["inner"] or "" for found in _REFERENCE.finditer(value))
+                left = [f"$({inner})" for inner in variables if inner not in names and _is_variable(inner)]
+                if left:
+                    where = ("spec", "initContainers", at, *path)
+                    yield Hit(where, _left(left, ""), doc=group.doc, group=group)
+
+
+def port_without_listener(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A port at which one replica is said to reach another, whose containers declare other ports only.
+
+    Values: ``type``, ``port``, and the ports ``declared``.
+    """
+    job = subject.job
+    services = {text(port, "name"): port for _, port in entries(mapping(spec_of(job), "service"), "ports")}
+    by_type = {role.type: role for role in reversed(roles(job))}
+    seen: set[tuple[str, int]] = set()
+    for role in roles(job):
+        for at, container in entries(mapping(mapping(role.data, "template"), "spec"), "containers"):
+            for path, type_, name, port in _reached(job, container, services):
+                if type_ not in by_type or (type_, port) in seen or _is_mapped(services.get(name, {}), port):
+                    continue
+                target = mapping(mapping(by_type[type_].data, "template"), "spec")
+                declared = _declared(target)
+                if not declared or port in declared or _mentions(target, name, port):
+                    continue
+                seen.add((type_, port))
+                values = {"type": type_, "port": port, "declared": shown_list([str(one) for one in declared])}
+                yield Hit((*role.path, "template", "spec", "containers", at, *path), values)
+
+
+def _reached(
+    job: Job, container: Mapping[str, Any], services: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[Path, str, str, int]]:
+    """Where a container names the host and the port of a replica: path, type, name of the port, port."""
+    hosts: set[str] = set()
+    ports: list[tuple[Path, str]] = []
+    for path, value in _replaced(job, container):
+        for found in _ADDRESS.finditer(value):
+            hosts.add(found["type"])
+            name = found["name"] or ""
+            port = number(services.get(name, {}), "port") if name else int(found["number"] or 0)
+            if port:
+                yield path, found["type"], name, port
+        ports += [(path, found["name"]) for found in _PORT.finditer(value)]
+    if len(hosts) == 1:
+        for path, name in ports:
+            if port := number(services.get(name, {}), "port"):
+                yield path, next(iter(hosts)), name, port
+
+
+def _is_mapped(service: Mapping[str, Any], port: int) -> bool:
+    """Whether a port of the Service has a target of its own, which NET010 reports."""
+    return bool(service.get("targetPort", port) != port)
+
+
+def _declared(spec: Mapping[str, Any]) -> list[int]:
+    """The TCP ports that the containers of a Pod declare."""
+    return [
+        number(port, "containerPort")
+        for listed in ("initContainers", "containers")
+        for _, container in entries(spec, listed)
+        for _, port in entries(container, "ports")
+        if (text(port, "protocol") or "TCP") == "TCP"
+    ]
+
+
+def _mentions(spec: Mapping[str, Any], name: str, port: int) -> bool:
+    """Whether the containers of a Pod are told of a port, so that they may well listen on it."""
+    told = re.compile(rf"(?<!\d){port}(?!\d)" + (rf"|\$\(service\.port\[{re.escape(name)}\]" if name else ""))
+    return any(
+        told.search(value)
+        for listed in ("initContainers", "containers")
+        for _, container in entries(spec, listed)
+        for _, value in _texts(container)
+    )
 
 
 def _elsewhere(data: Any, path: Path, names: frozenset[str]) -> Iterator[Hit]:

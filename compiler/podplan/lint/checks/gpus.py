@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.kubernetes.pod_resources import ENABLED_SINCE
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import node_groups_with, section
 from podplan.lint.checks._jobs import counted, shown_list
@@ -19,6 +20,7 @@ from podplan.lint.subject import Hit, Subject
 from podplan.nearest import did_you_mean, nearest
 from podplan.typing import Any
 
+_KNOWN_SINCE = 32  # before that, the schema of a Pod does not have the field
 NO_GPU = {"", "void", "none"}
 # Which variable narrows the devices of which resources.
 VISIBLE: dict[str, tuple[str, ...]] = {
@@ -68,14 +70,14 @@ def visible_devices_count(subject: Subject, _params: Mapping[str, Any]) -> Itera
         name, value = text(variable, "name"), variable.get("value")
         if not isinstance(value, str) or "$(" in value or not has.resource.startswith(VISIBLE.get(name, ())):
             continue
-        listed = _listed(value)
+        listed = listed_devices(value)
         if listed != has.number and value.strip().lower() != "all":
             values = {"name": name, "listed": listed, "has": has.number, "resource": has.resource}
             related = [(subject.doc, (*subject.base, *has.path), "the GPUs of the container")]
             yield Hit(("env", number, "value"), values, related=related)
 
 
-def _listed(value: str) -> int:
+def listed_devices(value: str) -> int:
     """How many devices a list makes visible; what follows an invalid entry does not count."""
     count = 0
     for entry in (word.strip() for word in value.split(",")):
@@ -101,9 +103,18 @@ def gpu_on_launcher(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
 def gpu_without_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """A container with GPUs that asks for no cpu or memory. Values: ``gpus``, ``lacks``."""
     has = accelerators(subject.data)
-    lacks = [name for name in ("cpu", "memory") if units(subject.data, name) is None]
+    pod = mapping(subject.group.doc.data, "spec") if subject.group is not None else {}
+    lacks = [name for name in ("cpu", "memory") if units(subject.data, name) is None and not units(pod, name)]
     if has.number and has.path is not None and lacks:
         yield Hit(has.path[:2], {"gpus": counted(has.number, "GPU"), "lacks": " and no ".join(lacks)})
+
+
+def pod_resources_dropped(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Resources of the Pod as a whole for a cluster that drops them. Value: ``version``."""
+    job = subject.job
+    minor = int(job.version.rpartition(".")[2])
+    if mapping(mapping(subject.data, "spec"), "resources") and _KNOWN_SINCE <= minor < ENABLED_SINCE:
+        yield Hit(("spec", "resources"), {"version": job.version})
 
 
 def unknown_device(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -6,10 +6,9 @@ Sources: t9k-semantics §1.1, §1.4, §5.1 and §5.3; lowering-anchors §4.1, ro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
 
 from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, texts
+from podplan.kubernetes.shape import mapping
 from podplan.lint.checks._jobs import (
     SSH_KINDS,
     counted,
@@ -24,6 +23,8 @@ from podplan.lint.checks._jobs import (
     training_pods,
     written,
 )
+from podplan.lint.checks._launches import launches
+from podplan.lint.checks.restarts import by_torchrun
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
 from podplan.typing import Any
@@ -43,21 +44,65 @@ def elastic_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit
     if elastic.get("enabled") is not True:
         return
     least, expected, most = ELASTIC_FIELDS
-    if isinstance(elastic.get(least), int) and elastic[least] < 1:
-        what = f"{_called(subject, least)} is {elastic[least]}, and a job has at least 1 replica"
-        yield _bound(subject, least, what, [])
+    empty = [field for field in ELASTIC_FIELDS if isinstance(elastic.get(field), int) and elastic[field] < 1]
+    for field in empty:
+        what = f"{_called(subject, field)} is {elastic[field]}, and a job has at least 1 replica"
+        yield _bound(subject, field, what, [])
     for low, high, compared in (
         (least, most, "above"),
         (least, expected, "below"),
         (expected, most, "above"),
     ):
         smaller, larger = elastic.get(low), elastic.get(high)
+        if low in empty or high in empty:
+            continue
         if isinstance(smaller, int) and isinstance(larger, int) and smaller > larger:
             field, other = (low, high) if compared == "above" else (high, low)
             said = f"{_called(subject, field)} {elastic[field]} is {compared} "
             what = f"{said}{_called(subject, other)} {elastic[other]}"
             yield _bound(subject, field, what, [(subject.doc, (*ELASTIC, other), "the other bound")])
             break
+
+
+def elastic_missing_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An elastic section that lacks numbers, so that replicas counts. Value ``what``."""
+    job = subject.job
+    elastic = mapping(spec_of(job), "elastic")
+    if elastic.get("enabled") is not True or not (by_torchrun(job) or kind_of(job) == "DeepSpeedJob"):
+        return
+    least, expected, most = (_called(subject, field) for field in ELASTIC_FIELDS)
+    count = sum(number for role in roles(job) if isinstance(number := role.data.get("replicas", 1), int))
+    if "expectedReplicas" not in elastic and roles(job):
+        side, bound = _outside(elastic, count)
+        if bound:
+            what = (
+                f"the job has {counted(count, 'replica')}, {side} {_called(subject, bound)} "
+                f"{elastic[bound]}; {expected} is not set, so replicas counts"
+            )
+            related = [(subject.doc, (*ELASTIC, bound), "the bound")]
+            path = written(subject.data, *roles(job)[0].path, "replicas")
+            yield Hit(path, {"what": what}, related)
+            return
+    created = counted(elastic.get("expectedReplicas", count), "replica")
+    effects = {
+        "minReplicas": f"{least} is not set, so the job does not start with fewer than its {created}",
+        "maxReplicas": f"{most} is not set, so the job does not grow above its {created}",
+    }
+    missing = [effect for field, effect in effects.items() if field not in elastic]
+    if len(missing) > 1:
+        missing = [f"{least} and {most} are not set, so the job keeps its {created}"]
+    for what in missing:
+        yield Hit((*ELASTIC, "enabled"), {"what": what})
+
+
+def _outside(elastic: Mapping[str, Any], count: int) -> tuple[str, str]:
+    """On which side of which bound a number of replicas is; empty where it is within them."""
+    least, most = elastic.get("minReplicas"), elastic.get("maxReplicas")
+    if isinstance(least, int) and count < least:
+        return "below", "minReplicas"
+    if isinstance(most, int) and count > most:
+        return "above", "maxReplicas"
+    return "", ""
 
 
 def _called(subject: Subject, field: str) -> str:
@@ -71,29 +116,32 @@ def _bound(subject: Subject, field: str, what: str, related: list[tuple[Doc, Pat
 
 
 def elastic_without_effect(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """An elastic PyTorchTrainingJob whose replicas cannot change. Values: ``why``."""
+    """An elastic PyTorchTrainingJob that torchrun does not start."""
     spec = spec_of(subject.job)
-    torchrun = mapping(spec, "torchrunConfig")
-    if mapping(spec, "elastic").get("enabled") is not True:
+    if mapping(spec, "elastic").get("enabled") is True and not by_torchrun(subject.job):
+        yield Hit((*ELASTIC, "enabled"))
+
+
+def elastic_static(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """An elastic job whose nodes meet in a static rendezvous. Value ``nodes``: how many it waits for."""
+    job = subject.job
+    if mapping(spec_of(job), "elastic").get("enabled") is not True or not by_torchrun(job):
         return
-    if torchrun.get("enabled") is not True:
-        why = "torchrunConfig.enabled is not true, and without torchrun the section has no effect"
-        yield Hit((*ELASTIC, "enabled"), {"why": why})
-        return
-    at: Path = ("spec", "torchrunConfig", "extraOptions")
-    words = list(texts(torchrun, "extraOptions"))
-    for (number, word), (_, following) in zip_longest(words, words[1:], fillvalue=(0, "")):
-        option, equals, value = word.replace("_", "-").partition("=")
-        if option == "--rdzv-backend" and (value if equals else following) == "static":
-            why = "the rendezvous backend is static, which has a fixed number of nodes"
-            yield Hit((*at, number), {"why": why}, related=[(subject.doc, ELASTIC, "the elastic section")])
+    for launch in launches(job):
+        facts = launch.torchrun
+        if facts is not None and facts.backend == "static" and facts.nodes is not None:
+            path = launch.place(facts.where("rdzv_backend", launch.invocation.word))
+            related = [(subject.doc, ELASTIC, "the elastic section")]
+            values = {"nodes": counted(facts.nodes[1], "node")}
+            yield Hit(path, values, related, doc=launch.group.doc, group=launch.group)
+            return
 
 
 def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Replicas that an elastic job does not have. Values: ``written``, ``field``, ``expected``."""
     spec = spec_of(subject.job)
     expected = mapping(spec, "elastic").get("expectedReplicas")
-    torchrun = mapping(spec, "torchrunConfig").get("enabled") is True
+    torchrun = by_torchrun(subject.job)
     if mapping(spec, "elastic").get("enabled") is not True or not isinstance(expected, int):
         return
     counted = [role for role in roles(subject.job) if isinstance(role.data.get("replicas"), int)]
@@ -104,7 +152,7 @@ def elastic_replicas(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
         values = {"written": number, "expected": expected, "field": field}
         where = (*counted[0].path, "replicas")
         change = ("set", where, expected) if len(counted) == 1 else None
-        yield Hit(where, values, related=related, change=change)
+        yield Hit(where, values, related=related, change=change, safe=True)
 
 
 def leaves_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -161,6 +209,18 @@ def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
     if together:
         held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
         yield Hit(("spec", "runMode", "debug", "enabled"), held)
+
+
+def deadline_in_pod_template(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
+    job = subject.job
+    if mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None:
+        return
+    for role in roles(job):
+        seconds = mapping(mapping(role.data, "template"), "spec").get("activeDeadlineSeconds")
+        if seconds is not None:
+            path = (*role.path, "template", "spec", "activeDeadlineSeconds")
+            yield Hit(path, {"seconds": seconds, "type": role.type})
 
 
 def no_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

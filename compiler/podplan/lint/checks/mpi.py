@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.kubernetes.shape import entries, mapping, text
 from podplan.launchers.mpirun import Mpirun
+from podplan.launchers.sshd import starts_sshd
 from podplan.lint.checks._launches import Launch, counted, launches
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
@@ -91,9 +92,4 @@ def _with_sshd(job: Job) -> int:
 
 def _runs_sshd(group: Any) -> bool:
     containers = entries(mapping(group.doc.data, "spec"), "containers")
-    return any(
-        "sshd" in word
-        for _, each in containers
-        for key in ("command", "args")
-        for _, word in texts(each, key)
-    )
+    return any(starts_sshd(each) for _, each in containers)

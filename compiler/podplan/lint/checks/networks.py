@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
+from podplan.kubernetes import shape
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._inventory import entry, section
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, spec_of, strangers
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, shown_list, spec_of, strangers
 from podplan.lint.checks._resources import place as place_of
 from podplan.lint.checks._resources import resources
 from podplan.lint.checks._words import options, options_in
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
 
@@ -24,26 +25,47 @@ _PORT = r"--(?:(?:master|main[-_]process)[-_]port|rdzv[-_]endpoint)"
 PORT = pattern(rf"{_PORT}(?:=(.*))?")
 PORT_IN_SHELL = pattern(rf"\s{_PORT}[= ](?:\S*:)?([0-9]+)(?=\s|$)")
 HOSTNAME = "kubernetes.io/hostname"
+APART = f"keep the Pods apart with a required podAntiAffinity by {HOSTNAME}, and have a node for each"
+SECOND_NETWORK = f"give the Pods a second network ({NETWORKS})"
 
 
 def host_network_ports(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
-    """Pods in the network of the node whose ports can clash there. Value: ``why``."""
+    """Pods in the network of the node whose ports exclude each other there. Values: ``why``, ``instead``.
+
+    The scheduler keeps Pods apart that declare the same port, and knows nothing of other ports.
+    """
     group, job = subject.group, subject.job
     spec = mapping(subject.data, "spec")
     if group is None or spec.get("hostNetwork") is not True or job.cr is None:
         return
+    declared = _declared_ports(spec)
     if kind_of(job) in SSH_KINDS:
         why = "the sshd of each Pod wants port 22, which the sshd of the node has"
-    elif pods(job) > 1 and not _apart(spec) and (not strangers(job) or _has_ports(spec)):
-        why = f"two of the {pods(job)} Pods on one node want the same ports, the one of the rendezvous first"
-    else:
+    elif pods(job) < 2 or _apart(spec) or (strangers(job) and not declared):
         return
-    yield Hit(("spec", "hostNetwork"), {"why": why})
+    elif declared:
+        ports, are = ("ports", "are some") if len(declared) > 1 else ("port", "is one")
+        why = (
+            f"{ports} {shown_list(declared, 3)}, which the Pod declares, {are} of its node, and of the "
+            f"{pods(job)} Pods of the job those that find no node with the {ports} free stay Pending"
+        )
+    else:
+        why = (
+            f"the containers declare no port, so that two of the {pods(job)} Pods may share a node and open "
+            "the same port, such as that of the rendezvous"
+        )
+    instead = SECOND_NETWORK if kind_of(job) in SSH_KINDS else APART
+    yield Hit(("spec", "hostNetwork"), {"why": why, "instead": instead})
 
 
-def _has_ports(spec: Mapping[str, Any]) -> bool:
-    """Whether a container of a Pod says that it listens on a port."""
-    return any(container.get("ports") for _, container in entries(spec, "containers"))
+def _declared_ports(spec: Mapping[str, Any]) -> list[str]:
+    """The ports that the containers of a Pod declare, each once."""
+    ports = (
+        port.get("containerPort")
+        for _, container in entries(spec, "containers")
+        for _, port in entries(container, "ports")
+    )
+    return list(dict.fromkeys(str(port) for port in ports if port is not None))
 
 
 def _apart(spec: Mapping[str, Any]) -> bool:
@@ -67,6 +89,30 @@ def host_network_dns(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
     if services and policy in ("ClusterFirst", "Default"):
         at: Path = ("spec", "dnsPolicy" if "dnsPolicy" in spec else "hostNetwork")
         yield Hit(at, {"policy": policy, "service": services[0].doc.data["metadata"]["name"]})
+
+
+def target_port_of_headless_service(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A port of a headless Service with another port behind it. Values: ``port``, ``target``."""
+    group, spec = subject.group, mapping(subject.data, "spec")
+    if group is None or subject.job.cr is None or spec.get("clusterIP") != "None":
+        return
+    for number, port in entries(spec, "ports"):
+        target = port.get("targetPort", port.get("port"))
+        if isinstance(target, str):
+            target = _port_called(subject.job, group.role, target)
+        if isinstance(target, int) and target not in (0, port.get("port")):
+            values = {"port": port.get("port"), "target": target}
+            yield Hit(("spec", "ports", number, "targetPort"), values)
+
+
+def _port_called(job: Job, role: str, name: str) -> int | None:
+    """The number of the port that a container of a replica type declares under a name."""
+    for group in job.pods:
+        for _, container in entries(mapping(group.doc.data, "spec"), "containers"):
+            for _, port in entries(container, "ports"):
+                if group.role == role and text(port, "name") == name:
+                    return shape.number(port, "containerPort")
+    return None
 
 
 def ephemeral_port(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -127,7 +173,7 @@ def rdma_without_ipc_lock(subject: Subject, _params: Mapping[str, Any]) -> Itera
 
     Hardware classes of the inventory that have the device and do not list IPC_LOCK say that it is not needed.
     """
-    found = _rdma(subject.data)
+    found = rdma_device(subject.data)
     if found is None or _privileged(subject.data) or "IPC_LOCK" in _added(subject.data):
         return
     resource, at = found
@@ -153,7 +199,7 @@ def ipc_lock_without_root(subject: Subject, _params: Mapping[str, Any]) -> Itera
 
 def nccl_ib_disabled(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """NCCL told not to use the RDMA device that the container has. Values: ``resource``."""
-    found = _rdma(subject.data)
+    found = rdma_device(subject.data)
     for number, variable in entries(subject.data, "env"):
         if found is not None and text(variable, "name") == "NCCL_IB_DISABLE" and variable.get("value") == "1":
             related = [(subject.doc, (*subject.base, *found[1]), "the device")]
@@ -190,8 +236,8 @@ def rdma_on_single_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator
             yield Hit(at, {"resource": resource}, on_key=True, by_choice=True)
 
 
-def _rdma(container: Mapping[str, Any]) -> tuple[str, Path] | None:
-    """An RDMA device of a container and its place below it."""
+def rdma_device(container: Mapping[str, Any]) -> tuple[str, Path] | None:
+    """An RDMA device that a container asks for, and its place below it."""
     listed = mapping(container, "resources")
     for part in ("limits", "requests"):
         for resource, amount in mapping(listed, part).items():

@@ -13,8 +13,9 @@ from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.deepspeed import HOSTFILE, DeepSpeed
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
+from podplan.lint.checks._jobs import kind_of, mode, replicas_written
 from podplan.lint.checks._launches import Launch, counted, launches
+from podplan.lint.checks.restarts import by_torchrun
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.typing import Any, NamedTuple
 from podplan.varying import Indexed
@@ -67,11 +68,13 @@ def trains_alone(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 def _lines(job: Job) -> list[tuple[Launch, Wanted]]:
     """The lines that tell a number of nodes, and always run."""
-    # The controller gives the numbers itself where it runs torchrun.
-    if mode(job, "debug") or mapping(spec_of(job), "torchrunConfig").get("enabled") is True:
+    if mode(job, "debug"):
         return []
     found = []
     for launch in launches(job):
+        # The controller gives the numbers itself where it runs torchrun.
+        if by_torchrun(job) and not (launch.torchrun is not None and launch.torchrun.standalone):
+            continue
         wanted = _wanted(launch)
         if wanted is not None and not launch.invocation.conditional and not launch.invocation.under:
             found.append((launch, wanted))
@@ -85,7 +88,7 @@ def _wanted(launch: Launch) -> Wanted | None:
     if isinstance(facts, Torchrun):
         if facts.nodes is None or not facts.line.sure:
             return None
-        if facts.standalone:
+        if facts.standalone and facts.nodes == (1, 1):
             return Wanted(1, 1, facts.where("standalone", launch.invocation.word))
         option = facts.line.options.get("nnodes")
         return Wanted(*facts.nodes, option.word if option is not None else None)

@@ -53,7 +53,8 @@ def equals_inherited(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         for over, base in _equal(doc):
             related = [(base.doc, base.path, "the same stands here already")]
             field = ".".join(str(step) for step in over.path if step != "spec")
-            yield Hit(over.path, {"field": field}, related, doc=over.doc, change=("remove", over.path, None))
+            change = ("remove", over.path, None)
+            yield Hit(over.path, {"field": field}, related, doc=over.doc, change=change, safe=True)
 
 
 @lru_cache(maxsize=8)
@@ -66,9 +67,21 @@ def _equal(doc: Doc) -> tuple[tuple[Place, Place], ...]:
         over, base = origin.places[0], origin.overrides[0]
         one, other = value_at(over.doc.data, over.path), value_at(base.doc.data, base.path)
         written = trace(over.doc, over.path)[-1].doc.source is not None
-        if one is not None and type(one) is type(other) and one == other and written:
+        repeats = one is not None and type(one) is type(other) and one == other
+        if repeats and written and not _uncovers(over, one):
             found.append((over, base))
     return tuple(found)
+
+
+def _uncovers(over: Place, value: Any) -> bool:
+    """Whether another value comes to light without the one at ``over``, as that of a base's environment."""
+    lost = (
+        place
+        for step in trace(over.doc, over.path)
+        if step.origin is not None
+        for place in step.origin.overrides
+    )
+    return any(value_at(place.doc.data, place.path) != value for place in lost)
 
 
 def _is_merge_key(path: Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, value_at
 from podplan.kubernetes.shape import mapping
 from podplan.lint.checks._profile_files import ALL, documents, own_file, params_read
 from podplan.lint.subject import Hit, Subject
@@ -33,10 +33,20 @@ def value_equals_default(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
     params = mapping(mapping(own.data, "spec"), "params")
     for path, environment, name, value in _values(own):
         declared = mapping(params, name)
-        if "default" in declared and _same(declared["default"], value):
+        if (
+            "default" in declared
+            and _same(declared["default"], value)
+            and not _uncovers(subject, path, value)
+        ):
             default = (own, ("spec", "params", name, "default"), "the default")
             values = {"name": name, "environment": environment}
-            yield Hit(path, values, [default], doc=own, change=("remove", path, None))
+            yield Hit(path, values, [default], doc=own, change=("remove", path, None), safe=True)
+
+
+def _uncovers(subject: Subject, path: Path, value: Any) -> bool:
+    """Whether a base has another value at the same place, which comes to light without this one."""
+    others = (value_at(doc.data, path) for doc in documents(subject.doc) if doc.source is not None)
+    return any(other is not None and not _same(other, value) for other in others)
 
 
 def value_shadowed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

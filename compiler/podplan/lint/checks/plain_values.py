@@ -8,9 +8,9 @@ from podplan.findings import Path
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._resources import entries as resources
-from podplan.lint.checks._secrets import is_secret
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Subject
+from podplan.redaction.detection import is_secret
 from podplan.typing import Any
 
 LEAST = 2**20 * quantities.ONE  # no container lives on less than 1Mi

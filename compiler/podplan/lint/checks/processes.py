@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.facts import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.findings import Path, value_at
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping
@@ -17,15 +18,19 @@ from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.torchrun import Torchrun
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._hosts import hostfile
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.checks._launches import Launch, counted, launches, one_process
+from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
+from podplan.lint.checks._launches import Launch, counted, launches, one_process, variable_path
 from podplan.lint.checks._resources import accelerators, entries, training
+from podplan.lint.checks.gpus import listed_devices
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.typing import Any, NamedTuple
 
 
 class Count(NamedTuple):
-    """The processes of a Pod: how many, who starts them, the Pod, and the place that says so."""
+    """The processes of a Pod: how many, who starts them, the Pod, and the place that says so.
+
+    ``gpus`` are those that they see, at ``gpus_path``, of ``asked`` that the Pod has.
+    """
 
     number: int
     by: str
@@ -35,6 +40,7 @@ class Count(NamedTuple):
     gpus_path: Path
     cr_path: Path | None = None
     visible: bool = False
+    asked: int = 0
 
 
 # The field in each section of a CR that says how many processes there are.
@@ -86,6 +92,8 @@ def _all_gpus(subject: Subject, count: Count) -> tuple[str, Path, Any] | None:
 def _instead(subject: Subject, count: Count) -> str:
     """What to do so that each GPU has a process: the field or the option to write, where there is one."""
     gpus, from_profile = count.gpus, subject.job.profile is not None
+    if count.by == "python" and kind_of(subject.job) == "DeepSpeedJob":
+        return f"start it by deepspeed --hostfile={HOSTFILE_PATH.value} with slotsPerWorker: {gpus}"
     if count.by == "python":
         field = f'torchrunConfig: {{enabled: true, procPerNode: "{gpus}"}}'
         return "write launcher: torchrun" if from_profile else f"write {field}"
@@ -106,11 +114,15 @@ def _of_controller(subject: Subject, count: Count) -> Path:
 
 
 def more_processes_than_gpus(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``."""
+    """More processes than GPUs, where there are any. Values: ``starts``, ``gpus``, ``instead``."""
     for count in _counts(subject.job):
         if count.number > count.gpus > 0 and count.by != "mpirun":
             starts = f"{count.by} starts {counted(count.number, 'process', 'processes')}"
-            yield _hit(subject, count, {"starts": starts, "gpus": counted(count.gpus, "GPU")})
+            gpus, instead = counted(count.gpus, "GPU"), "ask for as many GPUs as there are processes"
+            if count.gpus < count.asked:
+                gpus = f"{counted(count.asked, 'GPU')}, of which CUDA_VISIBLE_DEVICES shows {count.gpus}"
+                instead = "make as many GPUs visible as there are processes"
+            yield _hit(subject, count, {"starts": starts, "gpus": gpus, "instead": instead})
 
 
 def processes_by_gpus_of_none(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -140,7 +152,7 @@ def _counts(job: Job) -> Iterator[Count]:
     kind = kind_of(job)
     if mode(job, "debug"):
         return
-    if kind == "DeepSpeedJob":
+    if kind == "DeepSpeedJob" and not _is_custom_on_one(job):
         yield from _by_hostfile(job)
         return
     pods = sum(each.replicas for each in job.pods)
@@ -158,23 +170,15 @@ def _counts(job: Job) -> Iterator[Count]:
             continue
         visible = found.variables.get("CUDA_VISIBLE_DEVICES")
         elsewhere = "CUDA_VISIBLE_DEVICES" in found.variables or found.after == "&"
-        if visible:
-            gpus = len(visible.split(",")), _variable(launch, "CUDA_VISIBLE_DEVICES") or gpus[1]
-        count = Count(number, found.launcher, launch.group, path, *gpus, visible=elsewhere)
+        asked = gpus[0]
+        if visible is not None and listed_devices(visible) < asked:
+            gpus = listed_devices(visible), variable_path(launch, "CUDA_VISIBLE_DEVICES") or gpus[1]
+        count = Count(number, found.launcher, launch.group, path, *gpus, visible=elsewhere, asked=asked)
         yield (
             count._replace(group=group, path=path)
             if group is launch.group
             else _of_workers(job, count, group)
         )
-
-
-def _variable(launch: Launch, name: str) -> Path | None:
-    """Where the container sets a variable; None where only the command line does."""
-    listed = launch.container.get("env")
-    for index, entry in reversed(list(enumerate(listed if isinstance(listed, list) else []))):
-        if isinstance(entry, dict) and entry.get("name") == name:
-            return (*launch.path, "env", index, "value")
-    return None
 
 
 def _of_workers(job: Job, count: Count, workers: Group) -> Count:
@@ -204,6 +208,11 @@ def _by_hostfile(job: Job) -> Iterator[Count]:
         config = mapping(spec_of(job), "config")
         path = ("spec", "config", "slotsPerWorker") if "slotsPerWorker" in config else ("spec", "config")
         yield Count(hosts[0].slots, "deepspeed", workers, path, *gpus, cr_path=path)
+
+
+def _is_custom_on_one(job: Job) -> bool:
+    """Whether the customCommand of a DeepSpeedJob of one worker starts something else than deepspeed."""
+    return kind_of(job) == "DeepSpeedJob" and len(job.pods) == 1 and pods(job) == 1 and line_of(job) is None
 
 
 def _number(launch: Launch, pods: int) -> int | None:
@@ -243,8 +252,11 @@ def _word(launch: Launch) -> Any:
 
 
 def _without_launcher(job: Job) -> Iterator[Count]:
-    """One process of python that no launcher starts, in a PyTorchTrainingJob whose Pods all have GPUs."""
-    if kind_of(job) != "PyTorchTrainingJob" or mode(job, "debug"):
+    """One process of python that no launcher starts, in a job whose Pods all have GPUs.
+
+    It is a PyTorchTrainingJob, or a DeepSpeedJob with a customCommand.
+    """
+    if mode(job, "debug") or not (kind_of(job) == "PyTorchTrainingJob" or _is_custom_on_one(job)):
         return
     if any(_gpus(group) is None for group in job.pods):
         return

@@ -9,6 +9,7 @@ from podplan.launchers.find import Invocation
 from podplan.launchers.words import Fault
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._launches import launches
+from podplan.lint.checks.launcher_words import joined_words
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any
@@ -19,7 +20,7 @@ _OF_SCRIPT = pattern(r"needs a script|takes a script")
 def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Lines of the launchers ``params["launchers"]`` that these refuse; values ``by``, ``what``, ``instead``.
 
-    ``params["option"]`` keeps to what is wrong with one option, ``params["except"]`` leaves one out.
+    ``params["except"]`` leaves one option out.
     """
     job = subject.job
     if mode(job, "debug"):
@@ -31,8 +32,10 @@ def refused_by_launcher(subject: Subject, params: Mapping[str, Any]) -> Iterator
             kind_of(job) == "DeepSpeedJob" and found.launcher == "deepspeed"
         ):
             continue
+        # Another rule reports several options in one word.
+        joined = joined_words(found.launcher, found.words, found.facts.line) if found.facts else ()
         for fault in found.errors:
-            if not _is_of(found, fault, params):
+            if not _is_of(found, fault, params) or fault.word in joined:
                 continue
             when = f" ({fault.only})" if fault.only else ""
             instead = _instead(job, found) if _OF_SCRIPT.search(fault.sentence) else ""
@@ -53,6 +56,6 @@ def _instead(job: Job, found: Invocation) -> str:
 
 
 def _is_of(found: Invocation, fault: Fault, params: Mapping[str, Any]) -> bool:
-    """Whether a fault concerns the options that are asked for."""
+    """Whether a fault concerns none of the options that are left out."""
     at = [name for name, option in found.options.items() if fault.word in (option.word, option.flag)]
-    return params.get("option") in (None, *at) and params.get("except") not in at
+    return params.get("except") not in at

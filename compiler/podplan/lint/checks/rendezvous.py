@@ -16,7 +16,7 @@ from podplan.launchers.torchrun import Torchrun
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
-from podplan.lint.checks._launches import Launch, counted, last, launches, same_on
+from podplan.lint.checks._launches import Launch, counted, last, launches, same_on, variable_path
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.provenance import Doc
 from podplan.typing import Any, NamedTuple
@@ -103,6 +103,8 @@ def rendezvous_at_address(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
 def _wrong(job: Job, meeting: Meeting) -> str:
     host, pods = meeting.host, counted(meeting.pods, "Pod")
     if _hosts.is_loopback(host):
+        if meeting.launch is not None and _is_standalone(meeting.launch):
+            return f"with --standalone each of the {pods} waits for the others at its own localhost"
         if meeting.written:
             return f"{meeting.by} meets at {host}, which is another machine in each of the {pods}"
         line = meeting.launch.torchrun if meeting.launch is not None else None
@@ -125,9 +127,12 @@ def _meetings(job: Job) -> Iterator[Meeting]:
     if kind_of(job) == "DeepSpeedJob":
         yield from _of_deepspeed(job)
         return
-    if _launched_by_controller(job):
-        return  # it gives the host itself
-    found = [(launch, _several(launch)) for launch in launches(job) if not launch.invocation.under]
+    # The controller gives the host itself, which --standalone replaces.
+    found = [
+        (launch, _several(launch))
+        for launch in launches(job)
+        if not launch.invocation.under and (not _launched_by_controller(job) or _is_standalone(launch))
+    ]
     pods = sum(launch.group.replicas for launch, several in found if several)
     if pods > 1:
         for launch, several in found:
@@ -141,13 +146,21 @@ def _several(launch: Launch) -> bool:
     """Whether a line is for several nodes."""
     facts = launch.invocation.facts
     if isinstance(facts, Torchrun):
-        return facts.line.sure and not facts.standalone and facts.nodes is not None and facts.nodes[1] > 1
+        return facts.line.sure and facts.nodes is not None and facts.nodes[1] > 1
     return isinstance(facts, Accelerate) and facts.line.sure and (facts.machines or 1) > 1
+
+
+def _is_standalone(launch: Launch) -> bool:
+    """Whether a line of torchrun has --standalone, which puts the rendezvous at localhost."""
+    return launch.torchrun is not None and launch.torchrun.standalone
 
 
 def _of_line(launch: Launch, pods: int) -> Meeting | None:
     facts, group = launch.invocation.facts, launch.group
     by = launch.invocation.launcher
+    if isinstance(facts, Torchrun) and facts.standalone:
+        path = launch.place(facts.where("standalone", launch.invocation.word))
+        return Meeting("localhost", by, pods, group.doc, group, path, launch=launch)
     if isinstance(facts, Torchrun):
         by_rank = facts.backend == "static"
         # Only a static rendezvous looks at --master_addr.
@@ -159,7 +172,7 @@ def _of_line(launch: Launch, pods: int) -> Meeting | None:
         if host is None or (facts.backend or "") not in ("static", "c10d"):
             return None
         if name not in facts.line.options and name in facts.given:
-            path = _variable(launch, f"PET_{name.upper()}") or path
+            path = variable_path(launch, f"PET_{name.upper()}") or path
         return Meeting(host, by, pods, group.doc, group, path, name in facts.given, by_rank, launch)
     if isinstance(facts, Accelerate) and facts.main_ip:
         path = launch.place(facts.line.options["main_process_ip"].word)
@@ -186,10 +199,10 @@ def _of_variables(job: Job) -> Iterator[Meeting]:
         if launch.is_launcher or launch.invocation.launcher != "python" or launch.invocation.under:
             continue
         variables = environment(launch.container)
-        host, rank = variables.get(_MASTER), _variable(launch, "RANK")
+        host, rank = variables.get(_MASTER), variable_path(launch, "RANK")
         if not host or "$" in host or rank not in launch.group.doc.varies:
             continue
-        path = _variable(launch, _MASTER)
+        path = variable_path(launch, _MASTER)
         if path is not None:
             yield Meeting(host, "the script", pods, launch.group.doc, launch.group, path)
 
@@ -197,12 +210,6 @@ def _of_variables(job: Job) -> Iterator[Meeting]:
 def _sets(group: Group, name: str) -> bool:
     containers = entries(mapping(group.doc.data, "spec"), "containers")
     return any(text(entry, "name") == name for _, each in containers for _, entry in entries(each, "env"))
-
-
-def _variable(launch: Launch, name: str) -> Path | None:
-    """Where the value of a variable is written."""
-    found = [at for at, entry in entries(launch.container, "env") if text(entry, "name") == name]
-    return (*launch.path, "env", found[-1], "value") if found else None
 
 
 def _static(job: Job) -> Iterator[Launch]:
@@ -263,7 +270,7 @@ def _at_rank(job: Job, launch: Launch, what: str) -> Hit:
     option = found.options.get(name)
     path = launch.place(option.word if option is not None else found.word)
     if option is None:
-        path = _variable(launch, "PET_NODE_RANK") or path
+        path = variable_path(launch, "PET_NODE_RANK") or path
         if "node_rank" not in (launch.torchrun.given if launch.torchrun else {}):
             what += ", as nothing gives them another"
     values = {"what": what, "option": f"--{name}"}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.findings import value_at
 from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.kubernetes.shape import entries, mapping
+from podplan.lint.checks import _env_sources as env_sources
+from podplan.lint.checks._colossalai_line import line_of
+from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
 from podplan.lint.checks._training import env
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.provenance import Path, trace
 from podplan.typing import Any
-from podplan.varying import Indexed
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
 _BY_LAUNCHER = {
@@ -31,10 +33,11 @@ _OF_TORCHRUN = pattern(r"--([a-z_]+)(?:=.*)?")
 def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     """Variables of a Pod that the controller sets too, to another value, of the names ``params["names"]``.
 
-    Values ``name``, ``value`` (of the controller) and ``written``.
+    With ``params["unknown"]`` those of which nobody knows here whether the value is another one. Values
+    ``name``, ``value`` (of the controller) and ``written``.
     """
-    group = subject.group
-    if group is None or kind_of(subject.job) != "PyTorchTrainingJob" or _launched_by(subject.job):
+    group, job = subject.group, subject.job
+    if group is None or kind_of(job) != "PyTorchTrainingJob" or _launched_by(job):
         return
     for path, container in _containers(subject.data):
         ours = dict[str, tuple[int, Mapping[str, Any]]]()
@@ -42,11 +45,18 @@ def reserved_env(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
             where = (*path, "env", number)
             if _set_by_controller(group, where):
                 ours[name] = (number, entry)
-            elif name in ours and name in params["names"] and isinstance(entry.get("value"), str):
+            elif name in ours and name in params["names"]:
                 index, given = ours[name]
-                if _differs(group, (*path, "env", index, "value"), given, entry["value"]):
-                    values = {"name": name, "value": given.get("value"), "written": entry["value"]}
-                    yield Hit((*where, "value"), values, change=("remove", where, None))
+                differs = _difference(job, group, path, index, number)
+                first = _first_that_differs(job, group.role, path, index, number)
+                # Once for all replicas of a type: others get another rank, which is no other mistake.
+                same = first is group or _given(first, path, index) == given.get("value")
+                if same and differs == ("unknown" if params.get("unknown") else "differs"):
+                    shown = env_sources.read(group, path, number).shown
+                    values = {"name": name, "value": given.get("value"), "written": shown}
+                    # Not safe: where the written value wins, replicas may train apart, each on its own.
+                    step = "valueFrom" if "valueFrom" in entry else "value"
+                    yield Hit((*where, step), values, change=("remove", where, None))
 
 
 def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
@@ -61,10 +71,10 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     for index, container in entries(mapping(subject.data, "spec"), "containers"):
         if index != (group.training or 0):
             continue
-        options = _torchrun_options(container) if launcher == "torchrun" else {}
+        options = _torchrun_options(job, container) if launcher == "torchrun" else {}
         for number, name, entry in env(container):
             path = ("spec", "containers", index, "env", number)
-            if not isinstance(entry.get("value"), str):
+            if not isinstance(entry.get("value"), str) and not mapping(entry, "valueFrom"):
                 continue
             if _BY_LAUNCHER[launcher].fullmatch(name):
                 why = f"{launcher} sets it for each process"
@@ -73,7 +83,27 @@ def launcher_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             else:
                 continue
             if not _set_by_controller(group, path):
-                yield Hit(path, {"name": name, "why": why}, change=("remove", path, None))
+                change = ("remove", path, None)
+                safe = name not in options and not _is_read(container, number, name)
+                yield Hit(path, {"name": name, "why": why}, change=change, safe=safe)
+
+
+def _is_read(container: Mapping[str, Any], number: int, name: str) -> bool:
+    """Whether anything else in a container names its variable ``number``: $(RANK), a shell string, a probe.
+
+    What the launcher starts gets its own value of such a variable; all else in the container has this one.
+    """
+    others = {**container, "env": [entry for at, entry in enumerate(container["env"]) if at != number]}
+    word = pattern(rf"(?<![A-Za-z0-9_]){name}(?![A-Za-z0-9_])")
+    return any(word.search(text) for text in _strings(others))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for below in value.values() if isinstance(value, dict) else value:
+            yield from _strings(below)
 
 
 def set_by_launcher(job: Job, name: str) -> bool:
@@ -92,8 +122,11 @@ def _launched_by(job: Job) -> str:
     return "torchrun" if kind == "ColossalAIJob" else ""
 
 
-def _torchrun_options(container: Mapping[str, Any]) -> dict[str, str]:
+def _torchrun_options(job: Job, container: Mapping[str, Any]) -> dict[str, str]:
     """The options that torchrun is given, by their PET_ variables."""
+    line = line_of(job)
+    if line is not None:
+        return {f"PET_{name.upper()}": f"--{name}" for name in line.torchrun.line.options}
     words = container.get("command")
     found = (_OF_TORCHRUN.fullmatch(word) for word in words or () if isinstance(word, str))
     return {f"PET_{match[1].upper()}": f"--{match[1]}" for match in found if match}
@@ -111,8 +144,32 @@ def _set_by_controller(group: Group, path: Path) -> bool:
     )
 
 
-def _differs(group: Group, path: Path, given: Mapping[str, Any], written: str) -> bool:
-    """Whether a replica of the group gets another value from the controller than the one written."""
-    if group.replicas > 1 and isinstance(group.doc.varies.get(path), Indexed):
-        return True
-    return text(given, "value") != written
+def _difference(job: Job, group: Group, path: Path, given: int, written: int) -> str:
+    """Whether Pods get another value than the controller's: "differs", "unknown", or "" for the same.
+
+    ``given`` and ``written`` are the numbers of the two variables.
+    """
+    expected, found = (env_sources.read(group, path, number) for number in (given, written))
+    if found.texts is not None:
+        return "differs" if found.texts != expected.texts else ""
+    if found.of_pod:  # an address or a name that each Pod has for itself
+        return "differs" if pods(job) > 1 or not found.is_address else ""
+    values = {
+        text
+        for other in job.pods
+        if other.role == group.role
+        for text in env_sources.read(other, path, given).texts or ()
+    }
+    return "differs" if len(values) > 1 else "unknown"  # one value for all of them
+
+
+def _first_that_differs(job: Job, role: str, path: Path, given: int, written: int) -> Group | None:
+    """The first Pods of a replica type that get, or may get, another value."""
+    groups = (group for group in job.pods if group.role == role)
+    return next((group for group in groups if _difference(job, group, path, given, written)), None)
+
+
+def _given(group: Group | None, path: Path, number: int) -> Any:
+    """The value of the controller in the first Pod of a group."""
+    found = value_at(group.doc.data, (*path, "env", number)) if group is not None else None
+    return mapping({"entry": found}, "entry").get("value")

@@ -57,8 +57,13 @@ def template_restart_policy(subject: Subject, _params: Mapping[str, Any]) -> Ite
         policy = mapping(mapping(role.data, "template"), "spec").get("restartPolicy")
         if isinstance(policy, str) and policy != "Never":
             at: Path = (*role.path, "template", "spec", "restartPolicy")
-            instead = INSTEAD.get(kind, "").replace("POLICY", policy)
-            yield Hit(at, {"policy": policy, "kind": kind, "instead": instead}, change=("remove", at, None))
+            values = {
+                "policy": policy,
+                "kind": kind,
+                "instead": INSTEAD.get(kind, "").replace("POLICY", policy),
+            }
+            # Pods get Never, whatever the template says; of the kinds in INSTEAD that is not documented.
+            yield Hit(at, values, change=("remove", at, None), safe=kind not in INSTEAD)
 
 
 def colossalai_restart(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -67,7 +72,7 @@ def colossalai_restart(subject: Subject, _params: Mapping[str, Any]) -> Iterator
         policy = mapping(role.data, "restartPolicy")
         if policy.get("policy", "OnFailure") != "Never" and policy:
             where: Path = (*role.path, "restartPolicy")
-            yield Hit(where, {"type": role.type}, change=("remove", where, None))
+            yield Hit(where, {"type": role.type}, change=("remove", where, None), safe=True)
 
 
 def torchrun_never(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -140,6 +140,10 @@ def _in_memory(group: Group) -> Iterator[Sized]:
     mounted = _mounted(group, found[1]) if found is not None else None
     if found is None or mounted is None or not mounted.in_memory:
         return
+    of_pod = quantities.parse(resource_entries(mapping(group.doc.data, "spec"), "limits").get("memory"))
+    if of_pod is not None:
+        yield Sized(group, mounted, of_pod, ("spec", "resources", "limits", "memory"))
+        return
     limits = [quantities.parse(resource_entries(c, "limits").get("memory")) for _, c in containers(group)]
     whole = sum(limit or 0 for limit in limits) if None not in limits else None
     yield Sized(group, mounted, whole, (*found[0], "resources", "limits", "memory"))

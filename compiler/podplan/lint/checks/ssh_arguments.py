@@ -22,10 +22,10 @@ from podplan.lint.checks._remote_arguments import (
     survives,
 )
 from podplan.lint.checks._remote_shell import Arrival
-from podplan.lint.checks._secrets import names_a_secret
 from podplan.lint.checks._training import Written, role_called, training
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
+from podplan.redaction.secret_names import names_secret
 from podplan.shortening import shortened
 from podplan.typing import Any, NamedTuple
 
@@ -67,7 +67,7 @@ def ssh_arguments(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         instead = f"write {_shown(better)} as the value itself, inside quotes of YAML or after |-"
         instead = instead if better else "put the value into a file that the script reads"
         what = _what(sent.word, got)
-        if sent.by_hand and not names_a_secret(sent.word.partition("=")[0]):
+        if sent.by_hand and not names_secret(sent.word.partition("=")[0]):
             what = what.replace("this argument", _shown(sent.word))
         values = {"what": f"{what} ({said})", "instead": instead}
         yield Hit(sent.path, values, hosts_place(subject))
@@ -158,7 +158,7 @@ def _what(word: str, got: Arrival) -> str:
         return "this argument takes what follows it away in the shell of the workers"
     if not got.words:
         return "this argument does not reach the workers"
-    if names_a_secret(word.partition("=")[0]):
+    if names_secret(word.partition("=")[0]):
         return "the shell of the workers changes this argument"
     if len(got.words) == 1:
         return f"the workers get {_shown(got.words[0])} instead of {_shown(word)}"

@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, text
 from podplan.launchers.kubelet import environment
-from podplan.lint.checks._jobs import kind_of, spec_of
+from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._over_ssh import hosts_place, over_ssh
 from podplan.lint.checks._remote_arguments import COLOSSALAI, SCRIPT, arrives, deepspeed_version
 from podplan.lint.checks._ssh_names import of_the_runtime
-from podplan.lint.checks._training import env, role_called, training
+from podplan.lint.checks._training import Written, env, role_called, training
 from podplan.lint.checks.reserved_env import set_by_launcher
 from podplan.lint.subject import Hit, Subject
 from podplan.patterns import pattern
 from podplan.selecting import show
 from podplan.typing import Any
 
+_SAME_IN_ALL_PODS = ("metadata.namespace", "spec.serviceAccountName")
 # What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).
 _EXPORTED_BY_DEEPSPEED = pattern(r"MLFLOW|NCCL|PYTHON|MV2|UCX")
 
@@ -45,7 +46,7 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
         why = "colossalai run hands on the variables of the launcher only"
         if launcher:
             place = launcher.path
-        of_launcher = show(subject.data, (*started_by.path, "env")) if started_by else "spec.launcher.env"
+        of_launcher = _env_of_launcher(subject, started_by)
         label = "the launcher, which does not set it"
     elif spec_of(job).get("disableCustomEnv") is True:
         known = {name for _, name, _ in env(container.data) if _EXPORTED_BY_DEEPSPEED.match(name)}
@@ -54,13 +55,54 @@ def env_over_ssh(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     else:
         return
     wanted = re.compile(params["names"])
-    for index, name, _ in env(container.data):
+    colossal = kind_of(job) == "ColossalAIJob"
+    for index, name, entry in env(container.data):
         if name in known or of_the_runtime(name) or set_by_launcher(job, name):
             continue
+        if colossal and _pod_field(entry):
+            continue  # on the launcher it would be the value of the launcher
         if bool(wanted.fullmatch(name)) is not bool(params.get("others")):
             path = (*container.path, "env", index)
             values = {"name": name, "why": why, "launcher": of_launcher}
             yield Hit(path, values, [(subject.doc, place, label)])
+
+
+def pod_field_over_ssh(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Variables of a ColossalAIJob with a field of the Pod, which differs on each worker; value ``what``."""
+    if mode(subject.job, "debug"):
+        return
+    of_launcher = set()
+    for type_, effect in (
+        ("launcher", "{name} is {field} of the launcher in the processes of all workers"),
+        ("worker", "{name} with {field} of a worker does not reach its processes"),
+    ):
+        role = role_called(subject.job, type_)
+        container = training(subject.job, role) if role is not None else None
+        for index, name, entry in env(container.data) if container is not None else ():
+            field = _pod_field(entry)
+            if field and container is not None and name not in of_launcher:
+                what = effect.format(name=name, field=field)
+                yield Hit((*container.path, "env", index), {"what": what})
+            if type_ == "launcher":
+                of_launcher.add(name)
+
+
+def _pod_field(entry: Mapping[str, Any]) -> str:
+    """The field of the Pod that gives a variable its value; "" where none does, or all Pods have the same."""
+    source = mapping(entry, "valueFrom")
+    field = text(mapping(source, "fieldRef"), "fieldPath")
+    if field:
+        return "" if field in _SAME_IN_ALL_PODS else field
+    return text(mapping(source, "resourceFieldRef"), "resource")
+
+
+def _env_of_launcher(subject: Subject, launcher: Written | None) -> str:
+    """Where the variables of the launcher are, or are to be written."""
+    if launcher is not None:
+        return show(subject.data, (*launcher.path, "env"))
+    if "replicaSpecs" in spec_of(subject.job):
+        return "the env of a container called launcher, in a replica spec of type launcher"
+    return "spec.launcher.env"
 
 
 def ssh_env_values(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode, namespace
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode, namespace, spec_of
 from podplan.lint.selection import enforced
 from podplan.lint.subject import Hit, Subject
 from podplan.provenance import Doc
@@ -33,6 +33,23 @@ def ssh_user(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         else:
             continue
         yield Hit((*base, field), {"what": f"{what}, and the ssh keys are in {keys}, which is for root only"})
+
+
+def keys_outside_home(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """``ssh.authMountPath`` where neither ssh nor sshd look for keys; values ``path`` and ``home``."""
+    job = subject.job
+    path = text(mapping(spec_of(job), "ssh"), "authMountPath").rstrip("/")
+    if not path or mode(job, "debug"):
+        return
+    users = {found[0] if (found := _user(group)) is not None else None for group in job.pods}
+    # The image may have another user than root, whose home is not known here.
+    home = "/root/.ssh" if users == {0} else ""
+    if path != home if home else path.rpartition("/")[2] != ".ssh":
+        values = {
+            "path": path,
+            "home": home or "the folder .ssh in the home of the user, /root/.ssh for root",
+        }
+        yield Hit(("spec", "ssh", "authMountPath"), values)
 
 
 def ssh_root_refused(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from podplan.findings import Path
 from podplan.kubernetes.shape import mapping, texts
 from podplan.launchers.argparse import parse
-from podplan.launchers.torchrun import GRAMMAR
+from podplan.launchers.torchrun import ETCD, GRAMMAR
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import counted, mode, pods, replicas_written, spec_of
 from podplan.lint.subject import Hit, Job, Subject
@@ -29,7 +29,12 @@ def option_given_twice(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     words = tuple(Word(word, (*base, at)) for at, word in texts(config, "extraOptions"))
     if not words:
         return
-    for name, option in parse(GRAMMAR, words, Word("torchrun", base)).options.items():
+    options = parse(GRAMMAR, words, Word("torchrun", base)).options
+    named = options.get("rdzv_backend")
+    backend = named.value if named is not None else config.get("rdzvBackend")
+    for name, option in options.items():
+        if name == "rdzv_endpoint" and backend in ETCD:
+            continue  # the endpoint of the controller is a replica, and no etcd server
         source, where = _given(job, config, name)
         if source:
             related = [(subject.doc, path, label) for path, label in where]

@@ -57,7 +57,10 @@ def unused_base(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if not any(_gives_more(kept.docs[file], read) for file in closure if file in kept.docs):
             base = {"base": _references(own)[number]}
             where = ("spec", "extends", number)
-            yield Hit(where, base, doc=own, change=("remove", where, None))
+            # A param of the base can be set from outside, which is an error without the base.
+            docs = (kept.docs[file] for file in closure if file in kept.docs)
+            safe = not any("params" in mapping(doc.data, "spec") for doc in docs)
+            yield Hit(where, base, doc=own, change=("remove", where, None), safe=safe)
 
 
 def _beside(doc: Doc, reference: object) -> str:

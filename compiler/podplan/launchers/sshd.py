@@ -1,0 +1,32 @@
+"""Containers that start sshd, and what sshd needs of the security context of its container."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from podplan.patterns import pattern
+from podplan.typing import Any
+
+# Documented: the process that talks to whoever connects is put into an empty root directory and made another
+# user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshd-session.c, privsep_preauth_child), for
+# which sshd needs these capabilities where it runs as root. Verified with OpenSSH 9.2: tests/test_sshd.py.
+CAPABILITIES_AS_ROOT = ("SYS_CHROOT", "SETUID", "SETGID")
+# Needed by some: for a port below 1024; by an sshd that writes to the audit log of the kernel (fatal:
+# linux_audit_write_entry failed, https://github.com/podman-container-tools/podman/issues/10164); and to give
+# a terminal to the user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshpty.c, pty_setowner).
+CAPABILITIES_OF_SOME = {
+    "NET_BIND_SERVICE": "for a port below 1024",
+    "AUDIT_WRITE": "where it writes to the audit log of the kernel",
+    "CHOWN": "for terminals",
+}
+_STARTS_SSHD = pattern(
+    r"(?:^|[\s;&|(\"'/])sshd(?=$|[\s;&|)\"'])|(?:\bservice\s+|/init\.d/)sshd?\s+(?:re)?start\b"
+)
+
+
+def starts_sshd(container: Mapping[str, Any]) -> bool:
+    """Whether the command of a container, a word or a shell string of it, starts sshd."""
+    words = [
+        word for key in ("command", "args") for word in container.get(key) or () if isinstance(word, str)
+    ]
+    return any(_STARTS_SSHD.search(text) for text in (*words, " ".join(words)))

@@ -1,0 +1,375 @@
+"""What is secret in plain data: the one answer, for policies and for everything that podplan prints.
+
+A value is secret because of the name beside it, the kind of its object, or its own form: a password in a URL,
+a private key, a token of a well-known service, a value that a command line gives to the name of a secret.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import pairwise
+
+from podplan.patterns import pattern
+from podplan.redaction.hints import may_hold_secret, may_hold_token
+from podplan.redaction.secret_names import field_names_secret, names_secret
+from podplan.redaction.secret_objects import has_secret_kind
+from podplan.typing import Any, NamedTuple
+
+Path = tuple[str | int, ...]
+
+LEAST = 6  # characters of a value that a policy reports
+_OPEN_FIELDS = frozenset({"apiVersion", "kind", "type", "immutable", "metadata", "items"})  # of a Secret
+_OPEN_METADATA = frozenset({"name", "generateName", "namespace", "labels"})
+
+# No secret: words of YAML, numbers, placeholders, references and paths. The first is for policies, which must
+# not raise false alarms; the second is for what is shown.
+_NOT_REPORTED = pattern(
+    r"true|false|none|null|yes|no|[0-9.]+|[<\[{(].*|/.*|[A-Z]:\\.*|\$.*|\S+\.(?:json|pem|key|crt|txt|ya?ml)",
+    re.DOTALL | re.IGNORECASE,
+)
+_SHOWN = pattern(
+    r"(?:true|false|none|null|yes|no|on|off|[0-9]{0,3}|<[^<>]*>|\$\{\{.*\}\}|\$\(\w+\)|\$\w+|\$\{\w+\}"
+    r"|(?:/[\w.@+-]+)+/?|[\w./-]+\.(?:json|pem|key|crt|txt|ya?ml))\s*",
+    re.DOTALL | re.IGNORECASE,
+)
+_DIGITS = pattern("[0-9]{4,}")
+
+_WITH_PASSWORD = pattern(r"[a-z0-9+.-]://[^/\s:@]*:[^/\s:@$]{3,}@", re.IGNORECASE)
+PRIVATE_KEY = pattern(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY")
+_TOKEN = pattern(
+    r"\b(?:hf_[A-Za-z0-9]{30,}|gh[opsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{20,}"
+    r"|xox[abprs]-[A-Za-z0-9-]{20,}|sk-(?:proj-|ant-)?[A-Za-z0-9]{20,}|AIza[A-Za-z0-9_-]{35}"
+    r"|eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+)"
+)
+# The password of a URL, which may hold an "@", or a token in the place of the user.
+_USERINFO = pattern(r"://(?:[^\s/@:\"']*:([^\s/\"']+)|([^\s/@:\"'$]{8,}))@")
+_PRIVATE_KEY_END = pattern(r"-----END [A-Z ]{0,40}PRIVATE KEY-----")
+_BEARER = pattern(r"\b(?:bearer|basic)\s+(?=[\w.~+/-]{6})", re.IGNORECASE)
+# The name and the sign before a value: TOKEN=…, --api-key=…, "token": …; and an option before its value.
+_ASSIGNMENT = pattern(r"(?<![\w.$-])-{0,2}([A-Za-z_][\w.-]*)[\"']?(?:[ \t]{0,20}=|:(?=[\s\"']))[ \t]{0,20}")
+_OPTION = pattern(r"(?<![\w.$-])--?([A-Za-z_][\w.-]*)[ \t]+(?!-)")
+_VALUE = pattern(
+    r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|[\"']([^\r\n]*)|(?:(?:bearer|basic|token)\s+)?([^\s\"']+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEHIND_A_VALUE = ";,&|)}]"
+_LONGEST_JSON = 1_000_000  # characters of a text that is read as JSON
+
+# Fields whose keys are names of variables, and not of fields.
+_VARIABLES = frozenset({"env", "params", "values", "axes", "data", "properties"})
+# Fields below the name of a secret that do not give its value: references, and what describes a param.
+_NO_VALUES = frozenset(
+    (
+        *("secret", "configMap", "field", "valueFrom", "secretKeyRef", "configMapKeyRef", "fieldRef"),
+        *("secretRef", "secretName", "name", "namespace", "key", "path", "optional", "audience", "mode"),
+        *("expirationSeconds", "items", "defaultMode", "readOnly"),
+        *("type", "title", "description", "format", "required", "deprecated", "pattern", "properties"),
+        *("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
+        *("exclusiveMinimum", "exclusiveMaximum", "multipleOf", "additionalProperties"),
+    )
+)
+_NAMES_OF_ENTRIES = ("name", "key")
+_PARAM = pattern(r"\bparams\s*(?:\.\s*(\w+)|\[\s*['\"]([^'\"]+)['\"])")
+
+
+class Secret(NamedTuple):
+    """A secret in data: the path of the value that has it, and which ``part`` of its text it is ("": all)."""
+
+    path: Path
+    part: str = ""
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a variable certainly holds a secret as text: no path, number, reference or placeholder."""
+    if has_secret_form(value):
+        return True
+    return len(value) >= LEAST and names_secret(name) and not _NOT_REPORTED.fullmatch(value)
+
+
+def has_secret_form(value: str) -> bool:
+    """Whether a text has a password in a URL, a private key or a token of a well-known service in it."""
+    return bool(
+        ("://" in value and _WITH_PASSWORD.search(value))
+        or ("PRIVATE KEY" in value and PRIVATE_KEY.search(value))
+        or (may_hold_token(value) and _TOKEN.search(value))
+    )
+
+
+def is_shown(value: Any) -> bool:
+    """Whether a value may be shown beside the name of a secret, since it is none, or only refers to one."""
+    if isinstance(value, str):
+        return _SHOWN.fullmatch(value) is not None
+    if isinstance(value, dict):
+        return not value  # a map of nulls is broken text
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return True
+    return _DIGITS.search(str(value)) is None
+
+
+def secret_values(data: Any) -> Iterator[str]:
+    """The texts that are secret in data."""
+    for secret in find_secrets(data):
+        value = _value_at(data, secret.path)
+        if secret.part:
+            yield secret.part
+        elif isinstance(value, dict):
+            yield from (key for key in value if isinstance(key, str) and len(key) >= LEAST)
+        elif not is_shown(value):
+            yield str(value)
+
+
+def flag_values(sets: Mapping[str, str]) -> Iterator[str]:
+    """The texts that are secret in what ``--set`` flags give to paths."""
+    for key, text in sets.items():
+        yield from (text[start:end] for start, end in find_text_secrets(text))
+        data: Any = text
+        if text[:1] in ("{", "["):
+            try:
+                data = json.loads(text)
+            except (ValueError, RecursionError):
+                data = text
+        for step in reversed(key.split(".")):
+            data = {step: data}
+        yield from secret_values(data)
+
+
+# A value, the step that leads to it, and the node that it is in: most paths are asked for by nobody.
+_Node = tuple[Any, Any, Any]
+
+
+def find_secrets(data: Any) -> Iterator[Secret]:
+    """Everything in data that is secret, each value once."""
+    whole: set[Path] = set()
+    params: set[str] = set()  # that the value of a secret is taken from
+    nodes: list[_Node] = [(data, None, None)]
+    while nodes:
+        here = nodes.pop()
+        if has_secret_kind(here[0]):
+            yield from (Secret((*_path(here), *path)) for path in _of_secret(here[0]))
+            continue
+        for path in _named_in(here):
+            value = _value_at(data, path)
+            if isinstance(value, str) and "${{" in value:
+                params.update(match[1] or match[2] for match in _PARAM.finditer(value))
+            if path not in whole and not is_shown(value):
+                whole.add(path)
+                yield Secret(path)
+        yield from (secret for secret in _parts_in(here) if secret.path not in whole)
+        below = _entries(here[0])
+        nodes += [(value, key, here) for key, value in below if isinstance(value, dict | list)]
+    yield from (Secret(path) for path in _of_params(data, params) if path not in whole)
+
+
+def _named_in(here: _Node) -> Iterator[Path]:
+    """The paths of values that this node gives to names of secrets."""
+    node, step, above = here
+    if isinstance(node, list):
+        yield from ((*_path(here), number) for number in _values_of_options(node))
+    if not isinstance(node, dict):
+        return
+    is_variable = above is not None and above[1] == "env"
+    if any(isinstance(name := node.get(key), str) and names_secret(name) for key in _NAMES_OF_ENTRIES):
+        for key, value in node.items():
+            if key not in _NAMES_OF_ENTRIES and (_is_value(key) or is_variable):
+                yield from ((*_path(here), key, *path) for path in _leaves(value))
+    names = names_secret if step in _VARIABLES else field_names_secret
+    for key, value in node.items():
+        if isinstance(key, str) and names(key):
+            yield from ((*_path(here), key, *path) for path in _leaves(value))
+
+
+def _of_params(data: Any, names: Collection[str]) -> Iterator[Path]:
+    """The values that a profile and its environments give to params."""
+    spec = data.get("spec") if isinstance(data, dict) and names else None
+    environments = spec.get("environments") if isinstance(spec, dict) else None
+    places: list[Path] = [("spec", "params")]
+    if isinstance(environments, dict):
+        places += [("spec", "environments", name, "values") for name in environments]
+    for place in places:
+        for name in names:
+            value: Any = data
+            for step in (*place, name):
+                value = value.get(step) if isinstance(value, dict) else None
+            for path in _leaves(value):
+                if not is_shown(_value_at(value, path)):
+                    yield (*place, name, *path)
+
+
+def _parts_in(here: _Node) -> Iterator[Secret]:
+    """The secrets within texts of this node."""
+    for key, value in _entries(here[0]):
+        if isinstance(value, str):
+            for start, end in find_text_secrets(value):
+                yield Secret((*_path(here), key), value[start:end])
+
+
+def _entries(node: Any) -> Iterable[tuple[Any, Any]]:
+    return node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+
+
+def _path(node: _Node) -> Path:
+    steps = []
+    _, step, above = node
+    while above is not None:
+        steps.append(step)
+        _, step, above = above
+    return tuple(reversed(steps))
+
+
+def _value_at(data: Any, path: Path) -> Any:
+    for step in path:
+        data = data[step]
+    return data
+
+
+def _is_value(key: Any) -> bool:
+    """Whether a field of an entry with a name gives its value, maybe misspelt."""
+    return (
+        isinstance(key, str)
+        and (key.lower().startswith("va") or key in ("default", "content"))
+        and (key != "valueFrom")
+    )
+
+
+def _of_secret(node: dict[Any, Any]) -> Iterator[Path]:
+    """Everything that a Secret, or a list of them, says, but for what identifies it."""
+    for key, value in node.items():
+        if key not in _OPEN_FIELDS:
+            yield from ((key, *path) for path in _scalars(value))
+    metadata, entries = node.get("metadata"), node.get("items")
+    if isinstance(metadata, dict):
+        for key, value in metadata.items():
+            if key not in _OPEN_METADATA:
+                yield from (("metadata", key, *path) for path in _scalars(value))
+    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict):
+            yield from (("items", number, *path) for path in _of_secret(entry))
+
+
+def _scalars(value: Any) -> Iterator[Path]:
+    for path in _paths(value, lambda _key: True):
+        found = _value_at(value, path)
+        if found is not None and not isinstance(found, bool | dict | list):
+            yield path
+
+
+def _leaves(value: Any) -> Iterator[Path]:
+    """The paths below the name of a secret to what gives its value."""
+    return _paths(value, lambda key: key not in _NO_VALUES)
+
+
+def _paths(value: Any, follows: Callable[[Any], bool]) -> Iterator[Path]:
+    """The paths to scalars and to maps that hold nothing but nulls."""
+    if isinstance(value, dict) and not _is_broken_text(value):
+        for key, below in value.items():
+            if follows(key):
+                yield from ((key, *path) for path in _paths(below, follows))
+    elif isinstance(value, list):
+        for number, below in enumerate(value):
+            yield from ((number, *path) for path in _paths(below, follows))
+    else:
+        yield ()
+
+
+def _is_broken_text(value: dict[Any, Any]) -> bool:
+    """Whether a map holds nothing but nulls, as {abc} does, which somebody may have meant as text."""
+    return bool(value) and all(below is None and key not in _NO_VALUES for key, below in value.items())
+
+
+def _values_of_options(words: list[Any]) -> Iterator[int]:
+    """The indexes of words that are the value of the option before: [--api-key, …]."""
+    for number, (option, value) in enumerate(pairwise(words), 1):
+        if (
+            isinstance(option, str)
+            and isinstance(value, str)
+            and _is_option(option)
+            and not _is_option(value)
+        ):
+            yield from [number] if "=" not in option and is_secret(option, value) else []
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-")
+
+
+def find_text_secrets(text: str) -> list[tuple[int, int]]:
+    """Where a text holds secrets by itself, in order and without overlaps: the offsets, the end exclusive."""
+    if not may_hold_secret(text):
+        return []
+    found: list[tuple[int, int]] = []
+    if "://" in text:
+        for match in _USERINFO.finditer(text):
+            number = 1 if match[1] is not None else 2
+            is_web = text.endswith(("http", "https"), 0, match.start())
+            if not is_shown(match[number]) and (number == 1 or is_web):
+                found.append(match.span(number))
+    if "PRIVATE KEY" in text:
+        found += _private_keys(text)
+    if may_hold_token(text):
+        found += (match.span() for match in _TOKEN.finditer(text))
+    found += _assigned(text)
+    if text.lstrip()[:1] in ("{", "[") and len(text) <= _LONGEST_JSON:
+        found += _of_json(text)
+    return merge_spans(found)
+
+
+def merge_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans in order, those that overlap as one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        elif start < end:
+            found.append((start, end))
+    return found
+
+
+def _private_keys(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
+    while (begin := PRIVATE_KEY.search(text, at)) is not None:
+        end = _PRIVATE_KEY_END.search(text, begin.end())
+        at = end.end() if end is not None else len(text)
+        yield begin.start(), at
+
+
+def _assigned(text: str) -> Iterator[tuple[int, int]]:
+    """The values that a text gives to names of secrets."""
+    done = 0
+    for finder in (_ASSIGNMENT, _OPTION):
+        for match in finder.finditer(text):
+            names = field_names_secret if match[0].rstrip().endswith(":") else names_secret
+            if match.end() >= done and names(match[1]) and (found := _value(text, match.end(), match[1])):
+                yield found
+                done = found[1]
+        done = 0
+    for match in _BEARER.finditer(text):
+        if match.end() >= done and (found := _value(text, match.end(), "authorization")):
+            yield found
+            done = found[1]
+
+
+def _value(text: str, at: int, name: str) -> tuple[int, int] | None:
+    """Where the value of a name that begins at ``at`` stands; None for one that is no secret."""
+    value = _VALUE.match(text, at)
+    if value is None or value.lastindex is None:
+        return None
+    start, end = value.span(value.lastindex)
+    if value.lastindex == 4:
+        end = start + len(text[start:end].rstrip(_BEHIND_A_VALUE))
+    return (start, end) if is_secret(name, text[start:end]) or _DIGITS.fullmatch(text, start, end) else None
+
+
+def _of_json(text: str) -> Iterator[tuple[int, int]]:
+    """The secrets in a text that is JSON, such as an annotation that holds a whole object."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(data, dict | list):
+        return
+    from podplan.redaction.matching import Matcher
+
+    values = [value for value in secret_values(data) if len(value) >= LEAST]
+    yield from Matcher([*values, *(json.dumps(value)[1:-1] for value in values)]).spans(text)

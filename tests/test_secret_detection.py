@@ -1,0 +1,331 @@
+"""What is a secret: by its name, by the kind of its object, by its own form; and what only looks like one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podplan.kubernetes import DEFAULT_VERSION
+from podplan.lint.admission import for_admission
+from podplan.lint.catalogue import ours
+from podplan.redaction.broken_text import find_broken_text_secrets
+from podplan.redaction.detection import (
+    _assigned,
+    find_secrets,
+    find_text_secrets,
+    flag_values,
+    has_secret_form,
+    is_secret,
+    secret_values,
+)
+from podplan.redaction.hints import may_hold_secret
+from podplan.redaction.redactor import path_steps, redact_at, redact_data, redact_spans
+from podplan.redaction.secret_names import field_names_secret, names_secret
+from podplan.source import find_secret_spans, read
+from podplan.testing.examples import findings
+from tests.work import work
+
+SECRET_NAMES = [
+    *("HF_TOKEN", "hf-token", "hfToken", "HFToken", "HF_TOKEN_2", "token", "TOKEN_BASE64", "oauth2Token"),
+    *("dbPassword", "DB_PASSWORD", "db.password", "PGPASSWORD", "DB_PASSWORD_PROD", "passwords", "MYSQL_PWD"),
+    *("wandbApiKey", "WANDB_API_KEY", "api-key", "APIKey", "apikey", "apiKeys", "AWS_SECRET_ACCESS_KEY"),
+    *("s3SecretKey", "SSH_PRIVATE_KEY", "apiToken", "API_TOKENS", "clientSecret", "CREDENTIALS", "DB_PASS"),
+    *("Authorization", "CONNECTION_STRING", "passphrase"),
+]
+OTHER_NAMES = [
+    *("tokenizer", "TOKENIZERS_PARALLELISM", "max_tokens", "num_tokens", "tokens_per_batch", "maxToken"),
+    *("PAD_TOKEN", "eos_token", "padToken", "tokenPath", "token_id", "tokenType", "MAX_TOKENS"),
+    *("passthrough", "bypass", "compass", "forward_pass", "secretName", "PASSWORD_FILE", "secretKeyRef"),
+    *("key_padding", "SORT_KEY", "publicKey", "keys", "AWS_ACCESS_KEY_ID", "PWD", "OLDPWD", "", "a" * 600),
+]
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_names_of_secrets(name: str) -> None:
+    assert names_secret(name)
+    assert names_secret(f"--{name}")
+    assert field_names_secret(name) is (name != "CREDENTIALS")
+    assert may_hold_secret(f"a: {name}: b")
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_other_names(name: str) -> None:
+    assert not names_secret(name)
+
+
+@pytest.mark.parametrize("name", ["secret", "secrets", "imagePullSecrets", "sshSecret"])
+def test_a_field_may_refer_to_a_secret(name: str) -> None:
+    assert not field_names_secret(name)
+    assert names_secret(name)
+
+
+def test_the_admission_policy_knows_the_same_names() -> None:
+    (rule,) = (policy for policy in ours() if policy.rule.code == "PROF107")
+    policy = for_admission(rule, DEFAULT_VERSION)
+    for name in (*SECRET_NAMES, *filter(None, OTHER_NAMES)):
+        env = [{"name": name, "value": "not-a-secret-value"}]
+        pod = {"containers": [{"name": "main", "image": "a:1", "env": env}]}
+        labels = {"tensorstack.dev/owner-kind": "GenericJob"}
+        whole = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": labels}, "spec": pod}
+        found = [one.rule for one in findings({"object": whole}, [policy]) if one.rule == "PROF107"]
+        assert bool(found) is names_secret(name), name
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("HF_TOKEN", "not-a-path", True),
+        ("HF_TOKEN", "short", False),
+        ("HF_TOKEN", "/run/secrets/token", False),
+        ("HF_TOKEN", "$(OTHER)", False),
+        ("X", "not-a-path", False),
+        ("X", "postgres://me:hunter2@db/a", True),
+        ("X", "ghp_" + 36 * "a", True),
+        ("X", "-----BEGIN RSA PRIVATE KEY-----\nabc", True),
+        ("X", "sk-learn-pipelines-are-no-secret", False),
+    ],
+)
+def test_what_a_policy_reports(name: str, value: str, expected: bool) -> None:
+    assert is_secret(name, value) is expected
+    assert not expected or name != "X" or (has_secret_form(value) and may_hold_secret(value))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"env": {"A_TOKEN": {"x": "MARK-a", "y": ["MARK-b"], "secret": "hub/name"}}},
+        {"env": {"A_TOKEN": {"configMap": "hub/name"}, "B_TOKEN": {3: 4567, "four": 12}}},
+        {
+            "env": [
+                {"name": "A_TOKEN", "value": "MARK"},
+                {"name": "B_TOKEN", "valueFrom": {"secretKeyRef": {}}},
+            ]
+        },
+        {"env": [{"name": "A_TOKEN", "value": ["MARK"], "valu": "MARK", "other": {"a": "MARK"}}]},
+        {
+            "other": [
+                {"name": "A_TOKEN", "val": "MARK", "mountPath": "/a"},
+                {"key": "A_TOKEN", "value": "MARK"},
+            ]
+        },
+        {
+            "params": {
+                "password": {"description": "words", "default": "MARK", "enum": ["MARK"], "type": "string"}
+            }
+        },
+        {"params": {"tokens": {"default": "words"}, "password": "MARK"}},
+        {"params": {"db": {"default": {"password": "MARK", "host": "words"}}}},
+        {"values": {"password": "MARK", "rate": "words", "api_key": ["MARK"]}},
+        {"args": ["--api-key", "MARK-MARK", "--epochs", "90", "--token=MARK-MARK", "--use-token", "--x"]},
+        {"a": {"apiToken": "MARK", "imagePullSecrets": ["name"], "serviceAccountToken": {"path": "x"}}},
+        {"metadata": {"annotations": {"a/b": '{"env": [{"name": "A_TOKEN", "value": "MARK-MARK"}]}'}}},
+        {"url": "see https://me:MARK@host/a and http://host:80/@b", "web": "https://MARK-MARK@host/"},
+        {"kind": "Secret", "metadata": {"name": "a", "annotations": {"b": "MARK"}}, "data": {"c": "MARK"}},
+        {"kind": "secretlist", "items": [{"metadata": {"name": "a"}, "stringData": {"c": ["MARK"]}}]},
+        {"kind": "ConfigMap", "data": {"password": "MARK", "run.sh": "export A_TOKEN=MARK-MARK; x"}},
+        {"spec": {"params": {"p": {"default": "MARK"}}, "env": {"A_TOKEN": "${{ params.p }}"}}},
+        {
+            "spec": {
+                "environments": {"a": {"values": {"p": "MARK"}}},
+                "env": {"B_TOKEN": "${{ params['p'] }}"},
+            }
+        },
+        {"env": {"DB_PASSWORD": {"MARK-MARK": None}}},
+        {"params": ["password"], "env": {1: {2: "words"}}, "values": None},
+    ],
+    ids=str,
+)
+def test_secrets_in_data(data: Any) -> None:
+    shown = str(redact_data(data))
+    assert "MARK" not in shown
+    assert shown.count("***") == str(data).count("MARK") - str(data).count("MARK-MARK") + str(data).count(
+        "4567"
+    )
+    values = set(secret_values(data))
+    assert values == {"MARK", "MARK-a", "MARK-b", "MARK-MARK", "4567"} & values
+
+
+def test_of_a_text_the_part_is_hidden_that_is_secret() -> None:
+    said = "curl -H 'Authorization: Bearer MARKMARK' https://me:MARK@host/?token=MARKMARK&x=1; A_TOKEN=$B run"
+    hidden = [said[start:end] for start, end in find_text_secrets(said)]
+    assert hidden == ["MARKMARK", "MARK", "MARKMARK&x=1"]
+    assert redact_data(said).startswith(
+        "curl -H 'Authorization: Bearer ***' https://me:***@host/?token=***; A"
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "is_hidden"),
+    [
+        ("spec.containers[main].env[DB_PASSWORD].value", "Pod", True),
+        ("spec.containers[main].env[DB_PASSWORD].valueFrom.secretKeyRef.key", "Pod", False),
+        ("spec.env.hfToken", "JobProfile", True),
+        ("spec.params.apiToken.default", "JobProfile", True),
+        ("spec.params.apiToken.type", "JobProfile", False),
+        ("spec.volumes[hf-token].secret.secretName", "Pod", False),
+        ("data.x", "Secret", True),
+        ("data.x", "ConfigMap", False),
+        ("", "Pod", False),
+    ],
+)
+def test_a_value_at_a_path(part: str, kind: str, is_hidden: bool) -> None:
+    assert redact_at(path_steps(part), "words", kind) == ("***" if is_hidden else "words")
+
+
+def test_values_of_flags() -> None:
+    sets = {"params.db": '{"dbPassword": "MARK", "x": "y"}', "env.A_TOKEN": "MARK", "replicas": "4"}
+    assert set(flag_values(sets)) == {"MARK"}
+    assert list(flag_values({"params.password": "7", "env.A_TOKEN.secret": "hub/token"})) == []
+    assert list(flag_values({"params.db": '{"a": "broken', "params.token": '["MARK"'})) == ['["MARK"']
+
+
+BROKEN = """\
+spec:
+  env:
+    DB_PASSWORD: "MARK x
+    OTHER: ok "a
+    HF_TOKEN: 'MARK
+      MARK
+    x: [shown
+  list:
+  - name: MY_TOKEN
+    value: MARK
+    more: {a: MARK}
+  - value: MARK
+    name: MY_TOKEN
+  - {name: A, value: shown}
+  - {value: MARK, name: A_TOKEN, valu: MARK
+  url: https://me:MARK@host/shown
+  run: [--api-key=MARKMARK, shown]
+  password:
+  - MARK
+  x: shown
+  token: |
+    MARK
+
+    MARK
+  done: shown
+  args: {apiToken: MARK, b: c
+  tabs:
+    apiKey: a
+\tMARK
+  out:
+    apiKey: |
+      MARK
+ MARK
+  next: shown
+"""
+
+
+def test_secrets_in_broken_text() -> None:
+    said = redact_spans(BROKEN, find_broken_text_secrets(BROKEN))
+    assert "MARK" not in said
+    assert said.count("shown") == BROKEN.count("shown")
+    assert list(map(len, said.splitlines())) == list(map(len, BROKEN.splitlines()))
+
+
+@given(st.text("ab:-{}[]'\"|\n\t #=TOKEN_", max_size=60))
+def test_any_broken_text_keeps_its_lines_and_columns(text: str) -> None:
+    said = redact_spans(text, find_broken_text_secrets(text))
+    assert list(map(len, said.split("\n"))) == list(map(len, text.split("\n")))
+    assert all(one in (other, "*") for one, other in zip(said, text, strict=True))
+
+
+PARTS = [
+    "TOKEN",
+    "api",
+    "Key",
+    "password",
+    "db",
+    "Pass",
+    "abcdef",
+    "=",
+    ":",
+    " ",
+    "-",
+    "--",
+    "_",
+    '"',
+    "\n",
+    "//",
+]
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=12).map("".join))
+def test_what_has_a_secret_is_looked_at(text: str) -> None:
+    if list(_assigned(text)) or any(names_secret(word) for word in text.split()):
+        assert may_hold_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "TOKEN=",
+            "token: ",
+            "a=",
+            "--token ",
+            "bearer ",
+            "a://",
+            "a://b:",
+            '"',
+            "'",
+            "{",
+            "- name: A_TOKEN\n",
+        ),
+        *(
+            "password:\n",
+            "-----BEGIN PRIVATE KEY",
+            "a_",
+            "token: 'a\n",
+            '{"token": "',
+            "eyJabcdefgh.",
+            "# token=",
+        ),
+    ],
+)
+def test_the_work_grows_with_the_text_and_not_with_its_square(text: str) -> None:
+    few, many = (text * (count // len(text) + 1) for count in (2_000, 16_000))
+    once = work(lambda: find_broken_text_secrets(few))
+    assert work(lambda: find_broken_text_secrets(many)) < 12 * once
+
+
+def test_the_work_grows_with_the_data() -> None:
+    def data(count: int) -> Any:
+        return {"env": [{"name": f"A{number}_TOKEN", "value": "x" * 8} for number in range(count)]}
+
+    assert work(lambda: redact_data(data(2_000))) < 12 * work(lambda: redact_data(data(200)))
+    assert len(list(find_secrets(data(200)))) == 200
+
+
+def test_places_in_a_file() -> None:
+    text = "a: &p hunter2\npassword: *p\nx: 1  # token=hunter3\n"
+    text += "b: {apiKey: 'it''s', c: \"--token=a\\x62cdefg\"}\n"
+    source = read(text.encode(), "a.yaml")
+    said = redact_spans(text, find_secret_spans(source))
+    assert said == (
+        "a: &p *******\npassword: **\nx: 1  # token=*******\nb: {apiKey: *******, c: ********************}\n"
+    )
+
+
+@pytest.mark.parametrize("value", ["x" * 8, "http://me:password{number}@host/"])
+def test_the_work_grows_with_the_file(value: str) -> None:
+    def spans(count: int) -> int:
+        lines = (f"  A{number}_TOKEN: {value.format(number=number)}\n" for number in range(count))
+        text = (
+            "env:\n" + "".join(lines) + "run: |\n" + "".join(f"  --token=abcdef{n}\n" for n in range(count))
+        )
+        source = read(text.encode(), "a.yaml")
+        return work(lambda: find_secret_spans(source))
+
+    assert spans(2_000) < 12 * spans(200)
+
+
+@given(st.text("Ж0:-{}[]'\"|>&*!%@`#, \t\n", max_size=20))
+def test_no_fault_of_yaml_quotes_a_secret(text: str) -> None:
+    """Neither what ends reading, nor a tag, an alias or a number that is read otherwise."""
+    source = read(f"env:\n  A: b\n  DB_PASSWORD: {text}\n  C: d\n".encode(), "a.yaml")
+    assert not [fault for fault in (*source.faults, *source.hints) if "Ж" in fault.message]
