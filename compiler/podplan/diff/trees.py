@@ -28,6 +28,7 @@ from podplan.reading import Reader
 from podplan.reading.documents import ALL_SORTS, Item, items, may_hold
 from podplan.reading.files import OutsideRoot, read_inside, root_of
 from podplan.reading.opening import Unread, changed, in_one, opened, reread
+from podplan.redaction.hints import may_hold_secret
 from podplan.rendering.origin import Header, compare, header_of, source_path
 from podplan.replay import Replay
 from podplan.requests import RequestError
@@ -285,6 +286,8 @@ class Tree:
         """Adds the jobs of an item; what has no CR is given, with the errors that it has."""
         of_all: tuple[Finding, ...] = ()
         number = 0
+        has_other_text = self.settings.sets or "extends" in mapping(item.doc.data, "spec")
+        may_hold = has_other_text or may_hold_secret(source.text)
         for plan in _plans(item, self.settings, self._reader):
             is_wrong = any(map(_is_error, plan.seen))
             said = _errors([source], [plan], self.settings, self._reader) if is_wrong else ()
@@ -300,7 +303,8 @@ class Tree:
                     whole = _whole(plan)
                     job = _job(item, plan, whole, ref._replace(number=number), said or of_all)
                     self.jobs.append(job)
-                    self.secrets.update(secrets_behind(_with_secrets(whole)))
+                    if may_hold:
+                        self.secrets.update(secrets_behind(_with_secrets(whole)))
                     self._keep(job.ref, whole)
                 number += 1
 
