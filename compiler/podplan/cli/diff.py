@@ -29,13 +29,13 @@ from podplan.requests import RequestError
 class Side(NamedTuple):
     """One side of the comparison: its files, what was asked for, and which paths are there.
 
-    ``notes`` say what could not be read.
+    ``unreadable`` are the folders that could not be listed.
     """
 
     files: Files
     request: Request
     there: tuple[bool, ...]
-    notes: tuple[str, ...]
+    unreadable: tuple[str, ...]
 
 
 class Comparison(NamedTuple):
@@ -235,10 +235,8 @@ def _side(
         folders: list[str] = []
         files = expand(present, asked.exclude, folders)
         kept = [path for path in files if os.path.abspath(path) in named or keep(path)]
-        denied = [path for path in kept if os.path.isfile(path) and not os.access(path, os.R_OK)]
-        notes = [f"{unreadable(folders, denied)}: nothing in there is compared"] if folders or denied else []
         by_path = {path_from_top(top, name): name for name in kept}
-    return Side(Files(by_path, top, place), asked, known, tuple(notes))
+    return Side(Files(by_path, top, place), asked, known, tuple(folders))
 
 
 def _compare(before: Side, after: Side, level: Level, names: tuple[str, str]) -> Comparison:
@@ -248,7 +246,12 @@ def _compare(before: Side, after: Side, level: Level, names: tuple[str, str]) ->
         for side in (before, after)
     )
     found = compare(was, now, level)
-    found = found._replace(base=names[0], head=names[1], notes=(*found.notes, *before.notes, *after.notes))
+    skipped = (
+        f"{unreadable(side.unreadable, tree.denied)}: nothing in there is compared"
+        for side, tree in ((before, was), (after, now))
+        if side.unreadable or tree.denied
+    )
+    found = found._replace(base=names[0], head=names[1], notes=(*found.notes, *skipped))
     return Comparison(
         found,
         after.request,

@@ -27,7 +27,7 @@ from podplan.provenance import Doc
 from podplan.reading import Reader
 from podplan.reading.documents import ALL_SORTS, Item, items, may_hold
 from podplan.reading.files import OutsideRoot, read_inside, root_of
-from podplan.reading.opening import Unread, changed, in_one, opened, reread
+from podplan.reading.opening import DENIED, Unread, changed, in_one, opened, reread
 from podplan.redaction.hints import may_hold_secret
 from podplan.rendering.origin import Header, compare, header_of, source_path
 from podplan.replay import Replay
@@ -158,7 +158,8 @@ class Tree:
     ``settings`` names.
 
     ``secrets`` are the texts in them that look secret, and ``incomplete`` the paths of the files that hold
-    more than jobs: something broken, or CRs that were rendered from a profile.
+    more than jobs: something broken, or CRs that were rendered from a profile. ``denied`` are the names of
+    files that the user may not read.
     """
 
     def __init__(self, files: Files, settings: Settings, reader: Reader) -> None:
@@ -170,6 +171,7 @@ class Tree:
         self.stale: tuple[Stale, ...] = ()
         self.secrets: set[str] = set()
         self.incomplete: set[str] = set()
+        self.denied: list[str] = []
         self.settings = settings._replace(environments="each", policies=())
         self._wanted = frozenset(asked) if isinstance(asked, tuple) else None
         self._reader = reader
@@ -193,7 +195,10 @@ class Tree:
             except BoundExceeded as error:
                 self._given_up.append(str(error))
                 return []
-            return [] if isinstance(source, Unread) else self._add(path, source)
+            if isinstance(source, Unread):
+                self.denied += [source.file] if source.reason == DENIED else []
+                return []
+            return self._add(path, source)
 
     def adopt(self, jobs: Sequence[Job]) -> None:
         """Adds jobs of the other side, for a file of which this side has the same."""
