@@ -11,8 +11,8 @@ from benchmarks.scale import Scale
 from benchmarks.table import Row, Section
 
 MOST_MB = 500
-SWEEPS, INSTANCES, VARIABLES = 6, 1000, 150
-PROFILES, ENVIRONMENTS = 2000, 5
+SWEEPS, INSTANCES, VARIABLES = 2, 1000, 150
+PROFILES, ENVIRONMENTS = 1000, 5
 
 
 def section(folder: Path, scale: Scale) -> Section:
