@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from benchmarks.crs import cr
-from benchmarks.profiles import BASE, INVENTORY, alone, fan_out, profile
+from benchmarks.profiles import BASE, INVENTORY, alone, fan_out, profile, sites, wide
 
 SEED = 20_26
 # What programs that start over ssh as root cannot have; a repository that knows that says so once.
@@ -40,6 +40,20 @@ def sweep(folder: Path, environments: int, axis: int) -> Path:
     """One profile under many environments and matrix instances."""
     shared = {"base.yaml": text(BASE), "inventory.yaml": text(INVENTORY), "podplan.toml": CONFIG}
     return _written(folder, [text(fan_out(environments, axis))], shared)
+
+
+def sweeps(folder: Path, number: int, instances: int, variables: int) -> Path:
+    """A few profiles with many instances of many environment variables."""
+    made = (text(wide(n, instances, variables)) for n in range(number))
+    return _written(folder, made, {"base.yaml": text(BASE), "inventory.yaml": text(INVENTORY)})
+
+
+def in_environments(folder: Path, number: int, environments: int) -> Path:
+    """So many profiles, one in a file, each under so many environments."""
+    random = Random(SEED)
+    made = (profile(n, random) for n in range(number))
+    with_sites = (text({**one, "spec": {**one["spec"], "environments": sites(environments)}}) for one in made)
+    return _written(folder, with_sites, {"base.yaml": text(BASE), "inventory.yaml": text(INVENTORY)})
 
 
 def _written(folder: Path, documents: Any, shared: dict[str, str]) -> Path:

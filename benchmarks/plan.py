@@ -14,6 +14,7 @@ from benchmarks.sections import (
     cold,
     findings,
     many,
+    memory,
     others,
     parsing,
     replicas,
@@ -32,6 +33,7 @@ SECTIONS: dict[str, Callable[[Path, Scale], Section]] = {
     "variants": variants.section,
     "findings": findings.section,
     "peers": others.section,
+    "memory": memory.section,
 }
 
 

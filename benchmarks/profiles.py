@@ -98,7 +98,20 @@ def fan_out(environments: int, axis: int) -> Tree:
     spec = made["spec"]
     spec["run"] += ["--lr", "${{ matrix.lr }}", "--fold", "${{ matrix.fold }}"]
     spec["matrix"] = {"axes": {"lr": [round(0.001 * n, 3) for n in range(1, axis + 1)], "fold": [1, 2]}}
-    spec["environments"] = {
-        f"site-{n}": {"namespace": f"site-{n}", "values": {"epochs": n + 100}} for n in range(environments)
-    }
+    spec["environments"] = sites(environments)
+    return made
+
+
+def sites(number: int) -> Tree:
+    """So many environments, each with a namespace and a value of its own."""
+    return {f"site-{n}": {"namespace": f"site-{n}", "values": {"epochs": n + 100}} for n in range(number)}
+
+
+def wide(number: int, instances: int, variables: int) -> Tree:
+    """A small file of many big jobs: so many matrix instances, each with so many environment variables."""
+    made = profile(number, Random(number), replicas=4)
+    spec = made["spec"]
+    spec["run"] += ["--fold", "${{ matrix.fold }}"]
+    spec["env"] = {f"OPTION_{n:03}": "${{ matrix.fold }}" for n in range(variables)}
+    spec["matrix"] = {"maxInstances": instances, "axes": {"fold": list(range(instances))}}
     return made

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from importlib import import_module
+from pkgutil import resolve_name
 from time import process_time
 from typing import Any
 
-# stage -> the functions it begins in, by the module that calls them
+# stage -> the functions it begins in, by the module that calls them, or the class that has them
 BORDERS = {
     "read": ["podplan.reading.opening.read", "podplan.reading.read"],
     "extend": ["podplan.profile.resolve.resolve"],
@@ -29,12 +30,15 @@ BORDERS = {
     ],
     "policies": [
         "podplan.checking.jobs.apply",
-        "podplan.checking.jobs.apply_to_variants",
+        "podplan.lint.apply.Variants.add",
+        "podplan.lint.apply.Variants.seen",
         "podplan.checking.jobs.lacking",
         "podplan.checking.together.apply_to_all",
         "podplan.checking.together.left",
     ],
     "report": [
+        "podplan.lint.fold.Fold.add",
+        "podplan.lint.fold.Fold.findings",
         "podplan.checking.jobs.findings",
         "podplan.checking.files.findings",
         "podplan.check.findings",
@@ -77,8 +81,8 @@ def main(folder: str) -> None:
 
     for stage, names in BORDERS.items():
         for name in names:
-            module, _, function = name.rpartition(".")
-            where = import_module(module)
+            module_or_class, _, function = name.rpartition(".")
+            where = resolve_name(module_or_class)
             setattr(where, function, clock.timed(stage, getattr(where, function)))
     clock.turn()
     clock.seconds["other"] = 0.0  # what was imported here

@@ -40,6 +40,7 @@ class Section(NamedTuple):
         return self._replace(rows=[row._replace(most=None, least=None) for row in self.rows])
 
 
+TARGETS = "Targets"
 HEAD = ("what", "measured", "peak memory", "target", "")
 
 
@@ -47,7 +48,12 @@ def targets(sections: Iterable[Section]) -> Section:
     """Every row that has a target, together."""
     rows = [row for section in sections for row in section.rows if row.verdict]
     met = sum(row.verdict == "met" for row in rows)
-    return Section("Targets", rows, f"{met} of {len(rows)} are met.")
+    return Section(TARGETS, rows, summary(met, len(rows)))
+
+
+def summary(met: int, rows: int) -> str:
+    """How many of the rows with a target are met."""
+    return f"{met} of {rows} are met."
 
 
 def printed(section: Section) -> str:

@@ -7,6 +7,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
@@ -24,7 +25,7 @@ def framed(message: Any) -> bytes:
 class Editor:
     """A session with a server of its own in ``folder``; use it in a ``with``, which ends the server."""
 
-    def __init__(self, folder: Path, *flags: str) -> None:
+    def __init__(self, folder: Path, *flags: str, prepare: Callable[[], None] | None = None) -> None:
         self.folder = folder
         self.process = subprocess.Popen(
             [sys.executable, "-m", "podplan", "lsp", *flags],
@@ -32,6 +33,7 @@ class Editor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=prepare,
         )
         self.notes: list[Message] = []
         self._came: queue.SimpleQueue[Message | None] = queue.SimpleQueue()

@@ -15,6 +15,7 @@ import pytest
 from podplan.cli import main
 from podplan.cli.lower import command as lower_command
 from podplan.cli.producing import Produced, produce
+from podplan.pipeline import Plan
 from tests.command import Run
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -119,10 +120,11 @@ def _text(stream: io.TextIOWrapper) -> str:
     return stream.read()
 
 
-def produced(case: Case) -> Produced:
+def produced(case: Case) -> tuple[list[Plan], Produced]:
     """The plans of a case that lies in the current folder, as ``podplan lower`` makes them."""
+    made: list[Plan] = []
     flags = lower_command.make_context("lower", [case.input, *case.arguments]).params
     paths = flags.pop("paths")
     for one in ("fold", "compare", "adopt", "format_"):
         flags.pop(one)
-    return produce(paths, frozenset({"profile", "cr"}), **flags)
+    return made, produce(paths, frozenset({"profile", "cr"}), lambda plan, _: made.append(plan), **flags)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -44,8 +44,7 @@ def test_a_loud_repository_has_three_findings_a_job(tmp_path: Path) -> None:
 
 def test_the_borders_of_the_stages_are_functions_that_are_there() -> None:
     for name in (name for names in BORDERS.values() for name in names):
-        module, _, function = name.rpartition(".")
-        assert callable(getattr(import_module(module), function))
+        assert callable(resolve_name(name))
 
 
 def test_the_cost_of_a_command_is_the_median_and_the_largest_peak() -> None:
@@ -108,3 +107,25 @@ def test_the_table_says_what_is_not_met(tmp_path: Path, monkeypatch: pytest.Monk
     assert "0 of 1 are met.\n\n### Cold\n" in text
     assert text.endswith("A note.\n<!-- end -->\nAfter\n")
     assert "stale" not in text
+
+
+def test_one_section_is_replaced_and_the_others_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cold = Section("Cold", [Row("one file", 9.5, "9.5 ×", "≤ 9 ×", most=9)], "A note.")
+    warm = Section("Warm", [Row("again", 1, "1 ×", "≤ 2 ×", most=2), Row("other", 1, "1 ×")])
+    monkeypatch.setattr(page, "PAGE", tmp_path / "page.md")
+    (tmp_path / "page.md").write_text("<!-- figures -->\n<!-- end -->\n", encoding="utf-8")
+    page.write(["a machine"], [cold, warm])
+    faster = cold._replace(rows=[Row("one file", 8.5, "8.5 ×", "≤ 9 ×", most=9)])
+    new = Section("New", [Row("big", 600, "600 MB", "≤ 500 MB", most=500)])
+    page.write_some([faster, new])
+    changed = (tmp_path / "page.md").read_text(encoding="utf-8")
+    page.write(["a machine"], [faster, warm, new])
+    assert (tmp_path / "page.md").read_text(encoding="utf-8") == changed
+
+
+def test_inputs_of_the_section_about_memory_are_small_files_of_many_jobs(tmp_path: Path) -> None:
+    wide = podplan("check", inputs.sweeps(tmp_path / "sweeps", 2, 3, 4))
+    assert "6 objects" in wide.out
+    many = podplan("check", inputs.in_environments(tmp_path / "many", 2, 3))
+    assert "8 objects" in many.out
+    assert wide.code == many.code == 0

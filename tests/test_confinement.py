@@ -169,6 +169,42 @@ def test_a_path_that_a_link_leads_out_of_the_repository_is_refused(
     assert all("leads out of the repository" in run.err for run in runs)
 
 
+NAMED = [
+    ("check", "jobs", "--config"),
+    ("rules", "--config"),
+    ("check", "jobs", "--inventory"),
+    ("check", "jobs", "--baseline"),
+    ("baseline", "show", "--baseline"),
+    ("lower", "jobs/job.yaml", "--compare"),
+    ("import",),
+    ("status",),
+    ("why", "jobs/job.yaml", "spec", "--config"),
+]
+
+
+@pytest.mark.parametrize("command", NAMED, ids=" ".join)
+def test_no_link_leads_out_to_a_file_that_a_flag_names(command: tuple[str, ...], tree: Tree) -> None:
+    """A workflow names a file of the repository, and a pull request puts a link in its place."""
+    (tree.outside / "file").write_text("stolen = 'stolen'\nstolen: stolen\n")
+    (tree.top / "linked").symlink_to(tree.outside)
+    (tree.top / "link").symlink_to(tree.outside / "file")
+    for path in ("linked/file", "link"):
+        code, said, seen = tree.run(*command, path)
+        assert tree.strays(seen) == []
+        assert (code, "leads out of the repository" in said, "stolen" in said) == (2, True, False), said
+
+
+def test_a_file_outside_that_somebody_names_is_read(tree: Tree) -> None:
+    (tree.outside / "other.toml").write_text('fail-on = "never"\n')
+    (tree.outside / "dump.yaml").write_text("apiVersion: v1\nkind: List\nitems: []\n")
+    with chdir(tree.top):
+        assert (
+            "../outside/other.toml"
+            in here("check", "jobs", "--config", "../outside/other.toml", "--show-settings").out
+        )
+        assert "holds no Pod" in here("lower", "jobs/job.yaml", "--compare", "../outside/dump.yaml").err
+
+
 WRITING = [
     ("check", "jobs", "--output", "json=linked/out.json"),
     ("graph", "jobs/job.yaml", "-o", "linked/out.svg"),
@@ -186,6 +222,24 @@ def test_nothing_is_written_where_a_link_leads_out(command: tuple[str, ...], tre
         run = here(*command)
     assert (run.code, "leads out of the repository" in run.err) == (2, True)
     assert sorted(path.name for path in tree.outside.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("render", "jobs/profile.yaml", "-o", ".git/hooks", "--isolated"),
+        ("check", "jobs", "--output", "json=.git/config", "--isolated"),
+        ("baseline", "create", "jobs"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_written_into_the_folder_of_git(command: tuple[str, ...], tree: Tree) -> None:
+    (tree.top / "podplan.toml").write_text('baseline = ".git/config"\n')
+    (tree.top / "jobs" / "profile.yaml").write_text(PROFILE)
+    with chdir(tree.top):
+        run = here(*command)
+    assert (run.code, list((tree.top / ".git").iterdir())) == (2, []), run.err
+    assert "is in .git, where only git writes" in run.err
 
 
 COMMANDS = [

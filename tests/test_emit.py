@@ -192,7 +192,7 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
 
 
 def test_aliases_of_a_long_text_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(emitting, "MAX_WRITTEN_TEXT", 100_000)
+    monkeypatch.setattr(emitting, "MAX_DOCUMENT_TEXT", 100_000)
     emit_document({"args": ["x" * 1_000] * 90})
     with pytest.raises(BoundExceeded, match="more than 100,000 characters"):
         emit_document({"args": ["x" * 1_000] * 100})

@@ -17,7 +17,7 @@ PACKAGE = Path(podplan.__path__[0])
 FLOORS = [
     {"typing"},
     {"patterns"},
-    {"alignment", "limits", "nearest", "requests", "shortening", "varying"},
+    {"alignment", "limits", "nearest", "replay", "requests", "shortening", "varying"},
     {"redaction"},
     {"source"},
     {"provenance"},

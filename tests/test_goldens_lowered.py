@@ -35,10 +35,10 @@ def case(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 def _jobs(case: Case) -> list[tuple[Object, Lowered]]:
     """Each CR of a case with all that it is lowered to."""
-    made = produced(case)
-    assert made.plans
+    plans, made = produced(case)
+    assert plans
     uid = made.request.settings.options.uid
-    return [(_with_name(plan, uid), written_out(list(plan.groups))) for plan in made.plans]
+    return [(_with_name(plan, uid), written_out(list(plan.groups))) for plan in plans]
 
 
 def test_the_api_server_takes_every_object_and_the_parts_fit(case: Case) -> None:
@@ -54,7 +54,7 @@ def test_the_api_server_takes_every_object_and_the_parts_fit(case: Case) -> None
 
 
 def test_every_part_goes_back_to_a_line_a_flag_or_a_fact(case: Case) -> None:
-    for plan in produced(case).plans:
+    for plan in produced(case)[0]:
         assert plan.cr is not None
         invariants.check_origins([plan.cr, *(group.doc for group in plan.groups)])
 

@@ -17,6 +17,7 @@ import pytest
 
 from podplan import rendering
 from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.rendering import spool
 from podplan.source import read
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
 from tests.golden import podplan as here
@@ -81,6 +82,10 @@ BASES = {
 }
 WITH_MAP = "envFrom: [{configMapRef: {name: a}}]\n          "
 MATRIX = "  matrix: {axes: {lr: [1, 2, 3]}}\n  params: {lr: {type: integer, default: 1}}\n"
+TWO_SIDES = {
+    "old/job.yaml": JOB,
+    "new/job.yaml": JOB.replace("image: ", "image: other-").replace("All", "Running"),
+}
 
 CASES = {
     "file-bytes": Case(100, {"job.yaml": JOB}),
@@ -93,8 +98,11 @@ CASES = {
     "command-words": Case(1, {"job.yaml": JOB}),
     "command-text": Case(3, {"job.yaml": JOB}),
     "objects": Case(1, {"a.yaml": JOB, "b.yaml": JOB}),
+    "differences": Case(1, TWO_SIDES, ("diff", "new", "--base-tree", "old")),
+    "difference-text": Case(30, TWO_SIDES, ("diff", "new", "--base-tree", "old")),
     "replicas": Case(2, {"job.yaml": JOB}, ("lower", "job.yaml")),
     "written-text": Case(100, {"job.yaml": JOB}, ("lower", "job.yaml")),
+    "document-text": Case(100, {"job.yaml": JOB}, ("lower", "job.yaml")),
     "bases": Case(2, BASES),
     "base-nodes": Case(
         1, {name: base(name[0], "replicas: 1") for name in BASES} | profile("  extends: [a.yaml, b.yaml]\n")
@@ -154,7 +162,8 @@ def test_reaching_a_limit_is_exit_4_with_a_sentence_that_names_it(name: str, tmp
         ("command-words", 'a: the commands and variables of container "main" have more than 1 words; '),
         ("drawn", "a: a picture of count would have 3 parts, and at most 1 are drawn "),
         ("replicas", "a: this is about 3 replicas, too many to write them all out; "),
-        ("written-text", "a: one document is more than 100 characters of YAML; "),
+        ("written-text", "a: this is more than 100 characters of YAML; "),
+        ("document-text", "a: one document is more than 100 characters of YAML; "),
     ],
 )
 def test_a_file_whose_name_is_in_the_sentence_anyway_is_named(name: str, said: str, tmp_path: Path) -> None:
@@ -177,7 +186,7 @@ def test_of_several_files_the_one_with_the_most_replicas_is_named(tmp_path: Path
 
 def test_a_profile_that_does_not_render_is_named_once(tmp_path: Path) -> None:
     folder = laid_out(tmp_path, profile(""))
-    limit = {"PODPLAN_LIMITS": "written-text=100"}
+    limit = {"PODPLAN_LIMITS": "document-text=100"}
     said = "one document is more than 100 characters of YAML; look for aliases of a long text in it"
     for command, names in (("render", "job.yaml: "), ("test", "job.yaml does not render: ")):
         run = podplan(
@@ -248,7 +257,7 @@ def test_what_is_beyond_a_limit_is_named_and_keeps_nobody_else_from_being_checke
 
 def test_what_is_printed_is_given_up_as_soon_as_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job with 200 KB in an argument was made 100,000 times before anything was printed."""
-    monkeypatch.setattr(rendering, "MAX_WRITTEN_TEXT", 1_000)
+    monkeypatch.setattr(spool, "MAX_WRITTEN_TEXT", 1_000)
     texts = repeat("a: 1\n", 10_000)
     with pytest.raises(BoundExceeded, match="more than 1,000 characters"):
         rendering.stream(texts)

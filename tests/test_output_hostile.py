@@ -11,7 +11,7 @@ import pytest
 from podplan.cli import output
 from podplan.report.visible import unheard, visible
 from podplan.requests import RequestError
-from tests.command import podplan
+from tests.command import JOB, podplan
 from tests.github_runner import parsed
 
 PROFILE = """\
@@ -81,6 +81,50 @@ def test_a_baseline_stays_text(hostile: Path) -> None:
         one["message"] = one["file"] = json.loads(f'"{HEARD}"')
     (hostile / "podplan-baseline.json").write_text(json.dumps(kept))
     _harmless("baseline", "show")
+
+
+OWN_POLICY = f"""\
+id: ORG001
+name: team-label
+severity: error
+basis: documented
+summary: "{HEARD}"
+why: "{HEARD}"
+scope: {{level: cr}}
+schema: {{properties: {{metadata: {{required: [labels]}}}}}}
+message: "{HEARD}"
+help: "{HEARD}"
+examples:
+- {{name: "{HEARD}", verdict: bad, object: {{apiVersion: "{HEARD}", kind: Pod}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("rules",),
+        ("explain", "ORG001", "--examples"),
+        ("check", "--show-settings"),
+        ("test",),
+    ],
+    ids=" ".join,
+)
+def test_policies_of_the_repository_stay_text(hostile: Path, arguments: tuple[str, ...]) -> None:
+    (hostile / "rules").mkdir()
+    (hostile / "rules" / "own.yaml").write_text(OWN_POLICY)
+    (hostile / "job.yaml").write_text(JOB)
+    (hostile / "podplan.toml").write_text(f'policies = ["rules"]\nexclude = ["{HEARD}"]\n')
+    _harmless(*arguments)
+
+
+def test_one_rule_is_one_line(hostile: Path) -> None:
+    rows = len(podplan("rules").out.splitlines())
+    test_policies_of_the_repository_stay_text(hostile, ("rules",))
+    said = podplan("rules").out
+    assert len(said.splitlines()) == rows + 1
+    assert "x\\n::error ::y ## [group]z\\x1b[31m" in said
+    listed = json.loads(podplan("rules", "--format", "json").out)["rules"]
+    assert json.loads(f'"{HEARD}"') in [row["summary"] for row in listed]
 
 
 def _harmless(*arguments: str) -> None:

@@ -75,6 +75,13 @@ def test_null_deletes() -> None:
         ("params.epochs=many", "PROF006", "must be of type integer"),
         ("replicas=.inf", "PROF015", "finite"),
         ("=1", "PROF015", "cannot be set"),
+        ("pod=x", "PROF001", "pod must be a mapping, not a string"),
+        ("pod.spec=x", "PROF001", "spec must be a mapping"),
+        ("elastic=x", "PROF001", "elastic must be a mapping"),
+        ("override=x", "PROF001", "override must be a list"),
+        ("mode=x", "PROF001", "mode must be immediate, debug or pause"),
+        ("annotations=x", "PROF001", "annotations must be a mapping"),
+        ("deadline=soon", "PROF001", "deadline must be a duration"),
     ],
 )
 def test_what_cannot_be_set(flag: str, rule: str, said: str) -> None:

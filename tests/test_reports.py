@@ -231,9 +231,9 @@ def test_markdown_has_no_markup_of_strangers() -> None:
 
 def test_markdown_mentions_and_links_nothing_once_its_references_are_read() -> None:
     """GitHub reads ``&#64;`` before it looks for mentions, so that alone keeps none away."""
-    hostile = "@org/team a@b.example GH #12 (https://a.example) www.a.example WWW.a.example"
+    hostile = "@org/team a@b.example GH #12 GH-1 (gh-23) (https://a.example) www.a.example WWW.a.example"
     read = html.unescape(plain(hostile))
-    assert not re.search(r"[@#]\w|://|www\.", read, re.IGNORECASE)
+    assert not re.search(r"[@#]\w|\bGH-\d|://|www\.", read, re.IGNORECASE)
     assert read.replace("\u200b", "") == hostile
 
 

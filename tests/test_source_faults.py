@@ -65,6 +65,7 @@ FAULTS = [
     ('a: "\\d"\n', "YAML001", (1, 5), "backslash"),
     ("a: |x\n  b\n", "YAML001", (1, 5), "next line"),
     ("{a: 1}\nb: 2\n", "YAML001", (2, 1), "---"),
+    ("a: 1\n<<<<<<< HEAD\nb: 1\n=======\nb: 2\n>>>>>>> theirs\n", "YAML013", (2, 1), "lines 2 to 6"),
 ]  # fmt: skip
 
 
@@ -81,6 +82,48 @@ def test_every_fault_has_a_rule() -> None:
 
     codes = {rule for _, rule, _, _ in FAULTS} | {"YAML010"}
     assert codes == {code for code in RULES if code.startswith("YAML")}
+
+
+CONFLICT = "<<<<<<< HEAD\n  image: a\n=======\n  image: b\n>>>>>>> feature\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "parts"),
+    [
+        (f"spec:\n{CONFLICT}", (2, 1), ["an unresolved merge conflict in lines 2 to 6", "keep one side"]),
+        (f"\ufeff{CONFLICT}", (1, 1), ["lines 1 to 5"]),
+        (f"spec:\n{CONFLICT}".replace("\n", "\r\n"), (2, 1), ["lines 2 to 6"]),
+        (f"a: 1\n---\nb: 1\n---\nspec:\n{CONFLICT}", (6, 1), ["lines 6 to 10"]),
+        (f"{CONFLICT}a: 1\n{CONFLICT * 998}", (1, 1), ["999 unresolved merge conflicts", "lines 1 to 5"]),
+        (f"a: [\n{CONFLICT}b: 'x\n{CONFLICT}", (2, 1), ["2 unresolved merge conflicts"]),
+        ("a: 1\nb\n>>>>>>> feature\n", (3, 1), ["line 3,"]),
+        (
+            "<<<<<<< HEAD\n---\na: 1\n||||||| base\na: 0\n=======\na: 2\n>>>>>>> feature\n",
+            (1, 1),
+            ["1 to 8"],
+        ),
+    ],
+)
+def test_merge_conflict_markers_are_one_fault(text: str, place: tuple[int, int], parts: list[str]) -> None:
+    source = read(text.encode(), "f")
+    (fault,) = source.faults
+    assert (fault.rule, fault.span[:2], source.documents, source.hints) == ("YAML013", place, [], [])
+    for part in parts:
+        assert part in fault.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: |\n  <<<<<<< HEAD\n  =======\n  >>>>>>> b\nc: 1\n",
+        "a: 1\n# <<<<<<< HEAD\nb: [\n",
+        "a: <<<<<<< HEAD\nb: [\n",
+        "a: 1\n=======\n",
+        "a: 1\n<<<<<<<<< HEAD\nb: [\n",
+    ],
+)
+def test_what_only_looks_like_a_merge_conflict(text: str) -> None:
+    assert "YAML013" not in {rule for rule, _, _ in faults(text)}
 
 
 def test_a_repeated_key_keeps_the_last_value() -> None:

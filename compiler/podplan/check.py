@@ -19,12 +19,22 @@ from podplan.lint.fold import findings
 from podplan.lint.seen import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
-from podplan.reading.documents import Item, mentions_ours
+from podplan.reading.documents import ALL_SORTS, OF_PROFILES, Item, items, may_hold
 from podplan.reading.files import expand
-from podplan.reading.opening import Unread, in_one, opened, reread
+from podplan.reading.opening import DENIED, Unread, in_one, opened, reread
 from podplan.source import Source, read
 
-__all__ = ["Result", "Run", "Summary", "Watch", "check", "check_sources", "narrowed", "summarised"]
+__all__ = [
+    "Result",
+    "Run",
+    "Summary",
+    "Watch",
+    "check",
+    "check_sources",
+    "gone_through",
+    "narrowed",
+    "summarised",
+]
 
 Watch = Callable[[Iterable[str], int], Iterable[str]]
 
@@ -46,9 +56,9 @@ def check(
     Raises files.NoSuchPath and requests.RequestError.
     """
     folders = tuple(os.path.realpath(path) for path in paths if os.path.isdir(path))
-    files = tuple(expand(paths, exclude))
-    reader.begin(files)
     run = Run(settings, reader, before, lambda file: reread(file, reader.instead))
+    files = tuple(expand(paths, exclude, run.unreadable_folders))
+    reader.begin(files)
     turns = in_turn(files, run, _check_file, workers)
     for _ in watch(turns, len(files)) if watch else turns:
         pass
@@ -100,6 +110,8 @@ def _check_source(source: Source | Unread, run: Run) -> None:
     if isinstance(source, Unread):
         run.not_checked[source.reason] += 1
         run.unread.add(source.file)
+        if source.reason == DENIED:
+            run.unlowered.add(source.file)
         return
     found = as_far_as_bounds(file_findings(source, run), run, source.file)
     said = run.silences.graded(source.file, found)
@@ -146,16 +158,54 @@ def summarised(
 ) -> Result:
     """The findings of plans that are made already, and the faults of the files they are from."""
     run = Run(settings, reader)
-    run.counts["files"] = len(found)
     for source in found:
-        if isinstance(source, Source):
-            run.silences.open(source)
-            if mentions_ours(source.text):
-                faults = (fault_finding(source, fault) for fault in source.faults)
-                run.findings += run.silences.graded(source.file, faults)
+        _add_faults(source, run, ALL_SORTS)
     for _, group in groupby(made, key=lambda plan: id(plan.item)):
         plans_of_item = list(group)
-        said = plan_findings(plans_of_item, run)
-        run.findings += run.silences.graded(plans_of_item[0].item.doc.name, said)
-    show_sources(found, run)
+        _add_plans(plans_of_item[0].item, plans_of_item, run)
+    show_sources(found, run, run.findings)
     return result(run)
+
+
+def gone_through(
+    found: Iterable[Source | Unread],
+    settings: Settings,
+    reader: Reader,
+    wanted: Collection[str],
+    take: Callable[[Plan], None],
+) -> Result:
+    """The findings of the documents of the ``wanted`` sorts, whose plans are handed to ``take``, one by one.
+
+    Neither plans nor files are kept. Raises what pipeline.plans and ``take`` raise.
+    """
+
+    def taken(item: Item) -> Iterator[Plan]:
+        for plan in plans(item, settings, reader):
+            take(plan)
+            yield plan
+
+    run = Run(settings, reader)
+    for source in found:
+        first = len(run.findings)
+        _add_faults(source, run, OF_PROFILES.union(wanted))
+        for item in items(source) if isinstance(source, Source) else ():
+            if item.what in wanted or item.what == "podplan":
+                _add_plans(item, taken(item), run)
+        show_sources([source], run, run.findings[first:])
+    return result(run)
+
+
+def _add_faults(source: Source | Unread, run: Run, sorts: Collection[str]) -> None:
+    """What is wrong with the text of a file, if it holds documents of some ``sorts``."""
+    run.counts["files"] += 1
+    if isinstance(source, Unread):
+        return
+    run.silences.open(source)
+    if source.faults and may_hold(source, sorts):
+        faults = (fault_finding(source, fault) for fault in source.faults)
+        run.findings += run.silences.graded(source.file, faults)
+
+
+def _add_plans(item: Item, made: Iterable[Plan], run: Run) -> None:
+    """What there is to say of the plans of an item."""
+    run.findings += run.silences.graded(item.doc.name, plan_findings(made, run))

@@ -26,7 +26,7 @@ from yaml.events import (
     StreamStartEvent,
 )
 
-from podplan.limits import MAX_DEPTH, MAX_WRITTEN_TEXT, BoundExceeded, beyond
+from podplan.limits import MAX_DEPTH, MAX_DOCUMENT_TEXT, BoundExceeded, beyond
 from podplan.patterns import pattern
 from podplan.typing import Any
 
@@ -90,9 +90,9 @@ class _Bounded(io.StringIO):
     """What the emitter writes to, a few kilobytes at a time."""
 
     def write(self, text: str) -> int:
-        if self.tell() + len(text) > MAX_WRITTEN_TEXT:
-            message = f"one document is more than {MAX_WRITTEN_TEXT:,} characters of YAML"
-            raise BoundExceeded(beyond("written-text", f"{message}; look for aliases of a long text in it"))
+        if self.tell() + len(text) > MAX_DOCUMENT_TEXT:
+            message = f"one document is more than {MAX_DOCUMENT_TEXT:,} characters of YAML"
+            raise BoundExceeded(beyond("document-text", f"{message}; look for aliases of a long text in it"))
         return super().write(text)
 
 

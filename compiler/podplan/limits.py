@@ -24,8 +24,11 @@ LIMITS = {
     "seconds": 600,  # of one run
     "revision-files": 50_000,  # read of a revision that is compared with
     "revision-bytes": 512 * 1024 * 1024,  # in all of them
+    "differences": 20_000,  # distinct changes of values in one comparison
+    "difference-text": 32 * 1024 * 1024,  # characters of the values in them
     "replicas": 100_000,  # of one run, written out
-    "written-text": 512 * 1024 * 1024,  # characters of YAML that one command prints
+    "written-text": 256 * 1024 * 1024,  # characters of YAML that one command prints
+    "document-text": 32 * 1024 * 1024,  # characters of one document of YAML
     "command-words": 10_000,  # of one container, with its variables and what its shell strings make
     "command-text": 2 * 1024 * 1024,  # characters in them: what Linux takes, too (ARG_MAX)
     "bases": 256,  # of one profile, with those of its bases
@@ -78,8 +81,11 @@ MAX_OBJECTS = LIMITS["objects"]
 MAX_SECONDS = min(LIMITS["seconds"], 10**9)  # no timer takes much more
 MAX_REVISION_FILES = LIMITS["revision-files"]
 MAX_REVISION_BYTES = LIMITS["revision-bytes"]
+MAX_DIFFERENCES = LIMITS["differences"]
+MAX_DIFFERENCE_TEXT = LIMITS["difference-text"]
 MAX_REPLICAS_WRITTEN_OUT = LIMITS["replicas"]
 MAX_WRITTEN_TEXT = LIMITS["written-text"]
+MAX_DOCUMENT_TEXT = LIMITS["document-text"]
 MAX_COMMAND_WORDS = LIMITS["command-words"]
 MAX_COMMAND_TEXT = LIMITS["command-text"]
 MAX_BASES = LIMITS["bases"]
@@ -103,6 +109,7 @@ MAX_DRAWN = LIMITS["drawn"]
 # What nobody needs to raise: how deep steps call themselves, and where lists are cut with a word about it.
 MAX_DEPTH = 100
 EACH_EXPRESSION = 16  # characters that one counts for besides its result: one that makes none takes time, too
+MAX_RESOLVED_NODES = 50_000  # values of instances that are kept; those of more are resolved once more
 MAX_FAULTS = 1_000  # listed of one file; a last one says that there are more
 MAX_SEARCHED_BYTES = 512 * 1024 * 1024  # for a word that makes a file ours, where it is too big to be read
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024  # of an editor: a file, with every character escaped

@@ -55,6 +55,7 @@ RULES: dict[str, Rule] = {
         Rule(
             "YAML012", "merge-source", _ERROR, "A merge key whose value is not a mapping or a list of them."
         ),
+        Rule("YAML013", "merge-conflict", _ERROR, "Detects the markers of an unresolved merge conflict."),
         Rule("CR900", "not-lowered", _WARNING, "A kind that podplan knows and cannot lower yet."),
         Rule("POLICY001", "policy-failed", _ERROR, "A policy that cannot be read or evaluated."),
         Rule(

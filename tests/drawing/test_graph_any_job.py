@@ -50,7 +50,7 @@ def test_every_case_has_its_groups_and_its_gpus(
     copy(case.inputs, case.folder, tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
-    for plan in produced(case).plans:
+    for plan in produced(case)[0]:
         assert plan.cr is not None
         made = picture(plan.cr, plan.groups, plan.variant or "")
         root = parsed(svg([made]))

@@ -11,7 +11,7 @@ import yaml
 from podplan.emit import emit
 from podplan.findings import Change
 from podplan.fixing.edits import Refused, edits_for
-from podplan.formatting import formats, formatted
+from podplan.formatting import SCHEMAS, formatted
 from podplan.importing import as_written_by_people, drop_unknown_fields, import_cr
 from podplan.importing.repairing import repaired
 from podplan.kinds.compiling import compile_profile
@@ -21,7 +21,7 @@ from podplan.migrating import migrated, migrates
 from podplan.pipeline import Settings
 from podplan.provenance import Doc
 from podplan.reading import Reader
-from podplan.reading.documents import items
+from podplan.reading.documents import items, may_hold
 from podplan.rendering.origin import RENDERED_FROM, compare, header_of
 from podplan.requests import RequestError
 from podplan.source import Document, Source, read
@@ -109,7 +109,7 @@ def comments(content: bytes) -> None:
 def fmt(content: bytes) -> None:
     """The form keeps data and comments (it looks itself), and is its own form."""
     source = taken(content)
-    if source is None or source.faults or not formats(source):
+    if source is None or source.faults or not may_hold(source, SCHEMAS):
         return
     new = formatted(source)
     again = read(new.encode(), "f.yaml")

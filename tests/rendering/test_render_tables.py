@@ -163,11 +163,17 @@ def test_a_wrong_request(configured: Path, podplan: Command, arguments: list[str
         ('paths = ["jobs"]', "podplan.toml:1: "),
         ('output = "out"\nenvironment = "prod"', 'podplan.toml:3: unknown field "environment"'),
         ('output = ""', "podplan.toml:2: "),
+        *(
+            (f'output = "{output}"', f'podplan.toml:1: render: "{output}" is in .git, where only git writes')
+            for output in (".git", ".git/hooks", "jobs/../.GIT/hooks", "hooks", "submodule/.git/a")
+        ),
     ],
 )
 def test_a_wrong_table(configured: Path, tmp_path: Path, podplan: Command, table: str, said: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     (configured / "linked").symlink_to(tmp_path / "elsewhere")
+    (configured / "hooks").symlink_to(configured / ".git" / "hooks")
+    (configured / "submodule" / ".git").mkdir(parents=True)
     (configured / "podplan.toml").write_text(f"[[render]]\n{table}\n")
     run = podplan("render", "--update")
     assert run.code == 2

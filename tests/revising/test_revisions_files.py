@@ -90,6 +90,19 @@ def test_nothing_of_the_repository_is_run(git: Git, tmp_path: Path) -> None:
     assert (tmp_path / "RAN").exists()  # plain git runs them: the trap is a real one
 
 
+@pytest.mark.parametrize(("number", "is_refused"), [(1_000, False), (1_001, True), (20_000, True)])
+@pytest.mark.usefixtures("git")
+def test_thousands_of_filters_are_refused(tmp_path: Path, number: int, is_refused: bool) -> None:
+    """20,000 took seconds for each call of git, or more arguments than the system takes."""
+    with (tmp_path / ".git" / "config").open("a") as config:
+        config.writelines(f'[filter "f{one}"]\n\tclean = touch RAN\n' for one in range(number))
+    if is_refused:
+        with pytest.raises(BoundExceeded, match=rf"has {number:,} settings of filters, and at most 1,000"):
+            revisions.changed(str(tmp_path), "HEAD")
+    else:
+        assert revisions.changed(str(tmp_path), "HEAD") == []
+
+
 def test_a_tree_that_no_checkout_would_make_is_refused(git: Git, tmp_path: Path) -> None:
     blob = git("hash-object", "-w", "a.yaml")
     raw = bytes.fromhex(blob)

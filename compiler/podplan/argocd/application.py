@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
+from podplan.checking.rows import Origin
 from podplan.limits import BoundExceeded
 from podplan.provenance import Doc
 from podplan.reading import Reader
 from podplan.reading.documents import Item, identity, is_helm_template, items, mentions_ours
-from podplan.reading.files import OutsideRoot, expand, mentions, root_of
+from podplan.reading.files import OutsideRoot, expand, files_below, mentions, root_of
 from podplan.reading.opening import Unread, sources
 from podplan.rendering.origin import header_of, source_path
 from podplan.requests import RequestError
@@ -32,10 +33,11 @@ _PROFILES = ("profile", "podplan")  # "podplan" is a kind that does not exist: p
 class Profile(NamedTuple):
     """A profile with its bases: its name, its environments, and its params, each as it is declared.
 
-    One that is not ``whole`` lacks a base, and may have more of both.
+    One that is not ``whole`` lacks a base, and may have more of both. ``place`` is where it is written.
     """
 
     item: Item
+    place: Origin
     name: str
     environments: tuple[str, ...]
     params: dict[str, Any]
@@ -43,34 +45,37 @@ class Profile(NamedTuple):
 
 
 class Application(NamedTuple):
-    """The files, and what they hold; ``manifests`` are what Argo CD would apply without a plugin."""
+    """The files, and what they hold; ``manifests`` are what Argo CD would apply without a plugin, each with
+    where it is written."""
 
     sources: list[Source]
     profiles: list[Profile]
-    manifests: list[Item]
+    manifests: list[tuple[Item, Origin]]
     broken: list[Source]
 
 
 def read(folder: str, exclude: Sequence[str], reader: Reader) -> Application:
     """Everything of an Application.
 
-    Raises RequestError for what may be a profile and cannot be read, BoundExceeded for a profile that is
-    too big, and NoSuchPath.
+    Raises RequestError for a folder, and for what may be a profile, that cannot be read, BoundExceeded for a
+    profile that is too big, and NoSuchPath.
     """
     found = list(_sources(folder, exclude))
-    named = [(source, list(items(source))) for source in found]
-    _refuse_foreign_profiles(item for _, listed in named for item in listed)
-    profiles = [item for _, listed in named for item in listed if item.what in _PROFILES]
-    rendered_here = {os.path.realpath(item.doc.name) for item in profiles}
+    listed = [
+        (source, item, Origin(source.file, number))
+        for source in found
+        for number, item in enumerate(items(source))
+    ]
+    _refuse_foreign_profiles(item for _, item, _ in listed)
+    profiles = [(item, place) for _, item, place in listed if item.what in _PROFILES]
+    rendered_here = {os.path.realpath(item.doc.name) for item, _ in profiles}
     manifests = [
-        item
-        for source, listed in named
-        if SKIPPED not in source.text
-        for item in listed
-        if _is_manifest(item) and not _is_render_of(item, rendered_here)
+        (item, place)
+        for source, item, place in listed
+        if SKIPPED not in source.text and _is_manifest(item) and not _is_render_of(item, rendered_here)
     ]
     broken = [source for source in found if source.faults and not is_ours(source)]
-    return Application(found, [_profile(item, reader) for item in profiles], manifests, broken)
+    return Application(found, [_profile(item, place, reader) for item, place in profiles], manifests, broken)
 
 
 def _refuse_foreign_profiles(found: Iterable[Item]) -> None:
@@ -98,7 +103,7 @@ def with_profiles(folder: str, exclude: Sequence[str]) -> Iterator[str]:
     """
     if any(os.path.lexists(os.path.join(folder, name)) for name in _OF_OTHER_TOOLS):
         return
-    for path in expand([folder], exclude):
+    for path in files_below(folder, exclude, []):
         if _names_us(path) and _may_hold_profile(path):
             yield path
 
@@ -158,7 +163,7 @@ def _is_render_of(item: Item, profiles: set[str]) -> bool:
     return said is not None and os.path.realpath(source_path(item, said)) in profiles
 
 
-def _profile(item: Item, reader: Reader) -> Profile:
+def _profile(item: Item, place: Origin, reader: Reader) -> Profile:
     faults: Problems = []
     merged = _with_bases(item.doc, reader, faults)
     spec = merged.data.get("spec")
@@ -166,6 +171,7 @@ def _profile(item: Item, reader: Reader) -> Profile:
     environments, params = spec.get("environments"), spec.get("params")
     return Profile(
         item,
+        place,
         str(identity(item.doc.data)["name"] or ""),
         tuple(environments) if isinstance(environments, dict) else (),
         params if isinstance(params, dict) else {},
@@ -184,7 +190,7 @@ def _with_bases(doc: Doc, reader: Reader, faults: Problems) -> Doc:
 
 def left_out(application: Application) -> str:
     """A sentence about manifests beside profiles, of which nobody said what becomes of them."""
-    item = application.manifests[0]
+    item, _ = application.manifests[0]
     named = identity(item.doc.data)
     kind = named["kind"] or "an object without kind,"
     others = len(application.manifests) - 1
@@ -201,7 +207,7 @@ def unfit(application: Application) -> str:
         fault = source.faults[0]
         what = "a template of Helm" if is_helm_template(source.text) else fault.message
         return f"{source.file}:{fault.span.line}: {what}; a manifest that is to be included must be YAML"
-    for item in application.manifests:
+    for item, _ in application.manifests:
         if missing := _lacks(item.doc.data):
             name = identity(item.doc.data)["name"]
             return f"{item.doc.name}: the object {name} has no {missing}, and Argo CD applies nothing without"

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from podplan.argocd.application import Application, is_ours, left_out, read, unfit
 from podplan.argocd.choosing import Chosen, chosen
-from podplan.argocd.judging import FLAG, PARAMETER, judged
+from podplan.argocd.judging import FLAG, PARAMETER, Judged, judged
+from podplan.argocd.options import with_options
 from podplan.argocd.parameters import Given
 from podplan.check import Result
+from podplan.checking.rows import Origin
+from podplan.emit import emit_document
 from podplan.findings import Severity
+from podplan.limits import BoundExceeded
 from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import Item, identity
 from podplan.redaction.detection import flag_values
 from podplan.redaction.redactor import Redactor
+from podplan.rendering.spool import Spool
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.source import Source
@@ -23,57 +29,123 @@ from podplan.typing import Any, NamedTuple
 
 
 class Generated(NamedTuple):
-    """What is to be applied: CRs of profiles and manifests, in the order of files; and what there is to say.
+    """What is to be applied, as YAML: CRs of profiles and manifests, in the order of files; and what there is
+    to say.
 
-    ``lacking`` are the files that are broken, or whose profiles gave no CR, or not all: then nothing may be
-    applied, whatever the policies say.
+    ``apis`` are the apiVersion and kind of each object, once. ``lacking`` are the files that are broken, or
+    whose profiles gave no CR, or not all: then nothing may be applied, whatever the policies say.
     """
 
-    crs: list[dict[str, Any]]
-    manifests: list[dict[str, Any]]
+    text: Spool
+    apis: tuple[dict[str, Any], ...]
     result: Result
     lacking: tuple[str, ...] = ()
 
-    @property
-    def objects(self) -> list[dict[str, Any]]:
-        return [*self.crs, *self.manifests]
-
 
 class _Made(NamedTuple):
-    """An object, and where it is from, in words for a person."""
+    """What identifies an object, and where it is from, in words for a person."""
 
-    data: dict[str, Any]
+    api_version: str
+    kind: str
+    namespace: str | None
+    name: str | None
+    is_list: bool
     source: str
 
 
+class _Output:
+    """The CRs of profiles as text, made of plans one after the other; and of which profiles there are any."""
+
+    def __init__(self, options: Sequence[str]) -> None:
+        self.spool = Spool()
+        self.made: list[_Made] = []
+        self.failure: BoundExceeded | None = None
+        self._options = options
+        self._giving: set[Origin] = set()
+        self._short: set[Origin] = set()
+
+    def add(self, plan: Plan, place: Origin) -> None:
+        """One more plan of the profile that is written at a place."""
+        if plan.cr is None:
+            if plan.failed or plan.variant is not None:
+                self._short.add(place)
+            return
+        self._giving.add(place)
+        file = plan.item.doc.name
+        self.made.append(_made(plan.cr.data, f"{file} ({plan.variant})" if plan.variant else file))
+        self.write(with_options(plan.cr.data, self._options), file)
+
+    def write(self, data: dict[str, Any], file: str) -> None:
+        """One more object. That the text is too much is kept in mind: findings are told first."""
+        if self.failure is None:
+            try:
+                self.spool.add(f"---\n{emit_document(data)}")
+            except BoundExceeded as error:
+                self.failure = error.in_file(file)
+
+    def gave_all(self, place: Origin) -> bool:
+        """Whether the profile at a place gave a CR, and no variant gave none."""
+        return place in self._giving and place not in self._short
+
+
 def generate(
-    folder: str, asked: Given, manifests: str, exclude: Sequence[str], settings: Settings, reader: Reader
+    folder: str,
+    asked: Given,
+    manifests: str,
+    exclude: Sequence[str],
+    settings: Settings,
+    reader: Reader,
+    options: Sequence[str] = (),
 ) -> Generated:
     """The CRs of the profiles that are asked for, and the manifests beside them where these are included.
 
     ``manifests`` is what becomes of these: include, ignore, or "" for an error where there are any.
+    ``options`` are sync options for the CRs.
     Raises RequestError, and what ``application.read`` raises. No message holds a secret of the parameters.
     """
     application = read(folder, exclude, reader)
     included = _included(application, manifests)
     wanted = chosen(application.profiles, asked)
-    made = [plan for one in wanted for plan in _plans(one, settings, reader)]
-    crs = [item for item in included if item.what == "cr"]
-    by_hand = [plan for item in crs for plan in plans(item, settings, reader)]
+    output = _Output(options)
+
+    def taken(one: Chosen) -> Iterator[Plan]:
+        for plan in _plans(one, settings, reader):
+            output.add(plan, one.profile.place)
+            yield plan
+
+    profiles = [Judged(one.profile.item, one.profile.place, partial(taken, one)) for one in wanted]
+    crs = [
+        Judged(item, place, partial(plans, item, settings, reader))
+        for item, place in included
+        if item.what == "cr"
+    ]
+    own = {one.profile.place: _settings(one, settings) for one in wanted}
+
+    def settings_of(place: Origin) -> Settings:
+        return own.get(place, settings)
+
     given = {key: value for one in wanted for key, value in one.sets.items()}
     with_params = settings._replace(sets=given)
-    result = judged(application.sources, [*made, *by_hand], included, with_params, reader)
+    result = judged(application.sources, [*profiles, *crs], included, with_params, reader, settings_of)
     broken = (source.file for source in application.sources if _is_broken(source))
-    lacking = (*broken, *_lacking(wanted, made))
-    compiled = list(_compiled(made))
+    short = (one.profile.item.doc.name for one in wanted if not output.gave_all(one.profile.place))
+    lacking = (*broken, *short)
+    made = [*output.made, *(_made(item.doc.data, item.doc.name) for item, _ in included)]
     if not lacking:
-        beside = [_Made(item.doc.data, item.doc.name) for item in included]
-        _refuse_lists(beside)
-        _refuse_duplicates([*compiled, *beside], asked.namespace)
-    return Generated([one.data for one in compiled], [item.doc.data for item in included], result, lacking)
+        if output.failure is not None:
+            raise output.failure
+        _refuse_lists(made[len(output.made) :])
+        _refuse_duplicates(made, asked.namespace)
+        for item, _ in included:
+            output.write(item.doc.data, item.doc.name)
+        if output.failure is not None:
+            raise output.failure
+    apis = dict.fromkeys((one.api_version, one.kind) for one in made)
+    served = tuple({"apiVersion": version, "kind": kind} for version, kind in apis)
+    return Generated(output.spool, served, result, lacking)
 
 
-def _included(application: Application, manifests: str) -> list[Item]:
+def _included(application: Application, manifests: str) -> list[tuple[Item, Origin]]:
     if manifests == "include":
         fault = unfit(application)
         if fault:
@@ -84,13 +156,24 @@ def _included(application: Application, manifests: str) -> list[Item]:
     return []
 
 
+def _settings(one: Chosen, settings: Settings) -> Settings:
+    return settings._replace(environments=one.environments, sets=one.sets)
+
+
 def _plans(one: Chosen, settings: Settings, reader: Reader) -> Iterator[Plan]:
-    own = settings._replace(environments=one.environments, sets=one.sets)
     try:
-        yield from plans(one.profile.item, own, reader)
+        yield from plans(one.profile.item, _settings(one, settings), reader)
     except RequestError as error:  # about the value of a flag, which here was a parameter
         told = str(error).replace(FLAG, PARAMETER, 1)
         raise RequestError(Redactor(flag_values(one.sets)).text(told)) from None
+
+
+def _made(data: dict[str, Any], source: str) -> _Made:
+    named = identity(data)
+    api_version, kind = str(named["apiVersion"]), str(named["kind"])
+    namespace = named["namespace"] and str(named["namespace"])
+    name = None if named["name"] is None else str(named["name"])
+    return _Made(api_version, kind, namespace, name, isinstance(data.get("items"), list), source)
 
 
 def _is_broken(source: Source) -> bool:
@@ -99,31 +182,12 @@ def _is_broken(source: Source) -> bool:
     return Severity.ERROR in faults and is_ours(source)
 
 
-def _lacking(wanted: Iterable[Chosen], made: Sequence[Plan]) -> Iterator[str]:
-    """The files of the profiles that gave no CR, or of which some variant gave none."""
-    giving = {id(plan.item) for plan in made if plan.cr is not None}
-    fell_short = {
-        id(plan.item) for plan in made if plan.failed or (plan.variant is not None and plan.cr is None)
-    }
-    for one in wanted:
-        item = one.profile.item
-        if id(item) not in giving or id(item) in fell_short:
-            yield item.doc.name
-
-
-def _compiled(made: Iterable[Plan]) -> Iterator[_Made]:
-    for plan in made:
-        if plan.cr is not None:
-            file = plan.item.doc.name
-            yield _Made(plan.cr.data, f"{file} ({plan.variant})" if plan.variant else file)
-
-
 def _refuse_lists(made: Iterable[_Made]) -> None:
     """Raises RequestError for what Argo CD takes apart, whatever its kind: nobody has checked the entries."""
     for one in made:
-        if isinstance(one.data.get("items"), list):
+        if one.is_list:
             raise RequestError(
-                f"{one.source}: {one.data['kind']} has a list called items, and Argo CD applies what is in"
+                f"{one.source}: {one.kind} has a list called items, and Argo CD applies what is in"
                 " such a list instead of the object; write each as a document of its own"
             )
 
@@ -135,17 +199,15 @@ def _refuse_duplicates(made: Iterable[_Made], namespace: str) -> None:
     """
     seen: dict[tuple[str, ...], str] = {}
     for one in made:
-        named = identity(one.data)
-        group = str(named["apiVersion"]).rpartition("/")[0]
-        if named["name"] is None:
+        if one.name is None:
             raise RequestError(
-                f"{one.source}: {named['kind']} has no metadata.name, and Argo CD applies nothing without;"
+                f"{one.source}: {one.kind} has no metadata.name, and Argo CD applies nothing without;"
                 " generateName is for kubectl create"
             )
-        key = (group, str(named["kind"]), str(named["namespace"] or namespace), str(named["name"]))
+        key = (one.api_version.rpartition("/")[0], one.kind, one.namespace or namespace, one.name)
         if key in seen:
             raise RequestError(
-                f"two objects are both {named['kind']} {named['name']}: from {seen[key]} and from"
+                f"two objects are both {one.kind} {one.name}: from {seen[key]} and from"
                 f" {one.source}; give them different names or namespaces"
             )
         seen[key] = one.source

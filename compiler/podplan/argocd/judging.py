@@ -2,50 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterable, Sequence
 
 from podplan.argocd.application import is_ours
 from podplan.check import Result
 from podplan.checking.files import fault_finding
 from podplan.checking.jobs import object_findings, plan_findings, set_findings
 from podplan.checking.results import result, show_sources
+from podplan.checking.rows import Origin
 from podplan.checking.run import Run
 from podplan.findings import Finding
 from podplan.pipeline import Plan, Settings
 from podplan.reading import Reader
 from podplan.reading.documents import Item
 from podplan.source import Source
+from podplan.typing import NamedTuple
 
 # What a finding about the value of a param begins with, and what it is to begin with here.
 FLAG, PARAMETER = "--set params.", "parameter params."
 
 
+class Judged(NamedTuple):
+    """A profile or a CR, where it is written, and its plans, made when they are asked for."""
+
+    item: Item
+    place: Origin
+    plans: Callable[[], Iterable[Plan]]
+
+
 def judged(
-    files: Sequence[Source], made: Iterable[Plan], beside: Iterable[Item], settings: Settings, reader: Reader
+    files: Sequence[Source],
+    made: Iterable[Judged],
+    beside: Iterable[tuple[Item, Origin]],
+    settings: Settings,
+    reader: Reader,
+    settings_of: Callable[[Origin], Settings],
 ) -> Result:
     """The findings about plans of CRs, about the manifests ``beside`` them, and about the text of files.
 
-    Policies about all jobs see these jobs: what is not applied together is not judged together.
+    Policies about all jobs see these jobs: what is not applied together is not judged together. They are made
+    again by ``settings_of`` the place where a profile is written.
     """
-    run = Run(settings, reader)
+    texts = {source.file: source for source in files}
+    run = Run(settings, reader, reread=texts.__getitem__, settings_of=settings_of)
     run.counts["files"] = len(files)
     for source in files:
         run.silences.open(source)
         if is_ours(source):
             faults = (fault_finding(source, fault) for fault in source.faults)
             run.findings += run.silences.graded(source.file, faults)
-    for _, group in groupby(made, key=lambda plan: id(plan.item)):
-        plans = list(group)
-        _add(plans[0].item, plan_findings(plans, run), run)
-    for item in beside:
+    for one in made:
+        _add(one.item, plan_findings(one.plans(), run, one.place), run)
+    for item, place in beside:
         if item.what == "object":
-            _add(item, object_findings(item, run), run)
+            _add(item, object_findings(item, run, place), run)
         elif item.what == "other":
             run.not_checked[item.reason] += 1
     for number, seen in run.together.said(run.silences.anywhere()):
         run.findings += set_findings(number, seen, run)
-    show_sources(files, run)
+    show_sources(files, run, run.findings)
     found = result(run)
     return found._replace(findings=[_of_parameter(one) for one in found.findings])
 

@@ -6,9 +6,8 @@ refused: what was said of it may not hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cache, lru_cache
 
 from podplan.checking.before import Before, former
 from podplan.checking.rows import Origin
@@ -19,23 +18,34 @@ from podplan.pipeline import Plan, Settings, plans
 from podplan.reading import Reader
 from podplan.reading.documents import Item, items
 from podplan.reading.opening import changed
+from podplan.replay import Replay
 from podplan.source import Source
 
 # A file by its name, read again.
 Reread = Callable[[str], Source]
+# The settings for an item, by where it is written.
+SettingsOf = Callable[[Origin], Settings]
+MOST_JOBS = 32  # that are kept: some that others point at, and those that are looked at in turn
+MOST_ITEMS = 4  # whose jobs are being made, one after the other
+MOST_FILES = 4  # that are kept however long they are
+MOST_TEXT = 1024 * 1024  # characters of all files that are kept
 
 
 class Again:
     """Items and jobs by where they came from.
 
-    A job is made once, since several findings may point at it: what is kept grows with what they point at.
+    Jobs are mostly asked for in their order, beside a few others that several point at. So the next job of an
+    item is made where the last one was, and the last few of all are kept.
     """
 
-    def __init__(self, settings: Settings, reader: Reader, before: Before | None, reread: Reread) -> None:
-        self._settings, self._reader, self._before, self._reread = settings, reader, before, reread
-        self._jobs_of = cache(self._made)
-        self._read_once = cache(self._read)
-        self._read_last = lru_cache(1)(self._read)
+    def __init__(
+        self, settings_of: SettingsOf, reader: Reader, before: Before | None, reread: Reread
+    ) -> None:
+        self._settings_of, self._reader, self._before, self._reread = settings_of, reader, before, reread
+        self._jobs: dict[Origin, Job] = {}
+        self._replay = Replay(self._jobs_of, MOST_ITEMS)
+        self._files: dict[Origin, tuple[str, tuple[Item, ...]]] = {}
+        self._room = MOST_TEXT
         self._texts: dict[str, str] = {}
 
     def texts(self, files: Iterable[str]) -> dict[str, str]:
@@ -43,34 +53,46 @@ class Again:
         return {file: self._texts[file] for file in files if file in self._texts}
 
     def item(self, origin: Origin) -> tuple[Item, str]:
-        """An item of a file, whose items are asked for one after the other, and the text of the file.
-
-        Raises RequestError.
-        """
-        text, found = self._read_last(origin._replace(item=0))
+        """An item of a file, and the text of the file. Raises RequestError."""
+        text, found = self._read(origin._replace(item=0, job=0))
         return found[origin.item], text
 
     def job(self, origin: Origin) -> Job:
         """The job that came from there. Raises RequestError."""
-        return self._jobs_of(origin._replace(job=0))[origin.job]
+        if origin in self._jobs:
+            job = self._jobs.pop(origin)
+        else:
+            job = self._replay.element(origin._replace(job=0), origin.job)
+        self._jobs[origin] = job
+        if len(self._jobs) > MOST_JOBS:
+            del self._jobs[next(iter(self._jobs))]
+        return job
 
-    def _made(self, origin: Origin) -> tuple[Job, ...]:
-        text, found = self._read_once(origin._replace(item=0))
+    def _jobs_of(self, origin: Origin) -> Iterator[Job]:
+        item, text = self.item(origin)
         self._texts[origin.file] = text
-        item, made = found[origin.item], list[Job]()
+        settings = self._settings_of(origin)
         if item.what not in ("profile", "cr"):
-            return (job_of_object(item, self._settings),)
+            yield job_of_object(item, settings)
+            return
         with suppress(BoundExceeded):  # it was told the first time
-            for plan in plans(item, self._settings, self._reader):
+            for plan in plans(item, settings, self._reader):
                 if plan.lowered:
-                    made.append(job_of(plan, self._settings, self._before))
-        return tuple(made)
+                    yield job_of(plan, settings, self._before)
 
     def _read(self, first: Origin) -> tuple[str, tuple[Item, ...]]:
-        source = self._reread(first.file)
-        if first.text is not None and hash(source.text) != first.text:
-            raise changed(first.file)
-        return source.text, tuple(items(source))
+        """The text and the items of a file; the last files that were asked for are kept."""
+        there = self._files.pop(first, None)
+        if there is None:
+            source = self._reread(first.file)
+            if first.text is not None and hash(source.text) != first.text:
+                raise changed(first.file)
+            there = source.text, tuple(items(source))
+            self._room -= len(source.text)
+        self._files[first] = there
+        while self._room < 0 and len(self._files) > MOST_FILES:
+            self._room += len(self._files.pop(next(iter(self._files)))[0])
+        return there
 
 
 def job_of(plan: Plan, settings: Settings, before: Before | None) -> Job:

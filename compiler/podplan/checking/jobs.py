@@ -11,8 +11,8 @@ from podplan.checking.run import Run, count_object
 from podplan.facts.gitops import ARGOCD_SYNC_WAVE
 from podplan.findings import Finding
 from podplan.kubernetes.shape import mapping
-from podplan.lint.apply import apply, apply_to_variants, lacking, lacks
-from podplan.lint.fold import findings
+from podplan.lint.apply import Variants, apply, lacking, lacks
+from podplan.lint.fold import Fold, findings
 from podplan.lint.locate import locate
 from podplan.lint.seen import Seen, Sighting
 from podplan.lint.selection import enforced
@@ -24,6 +24,7 @@ from podplan.redaction.hints import may_hold_secret
 from podplan.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from podplan.lint.suppression import Suppression
     from podplan.redaction.redactor import Redactor
 
 NEEDED = ("PersistentVolumeClaim", "Namespace")
@@ -34,39 +35,76 @@ def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) 
 
     ``origin`` is where the document came from, if that is a file which stays as it is.
     """
-    sightings: list[Sighting] = []
-    crs: list[Doc] = []
+    fold = Fold()
+    annotated: dict[str, list[Suppression]] = {}
+    variants: Variants | None = None
     file = ""
     ids: list[str] = []
-    jobs: list[Job] = []
-    docs: list[Doc | None] = []
-    text: str | None = ""
+    jobs = 0
+    of_profile = False
+    secrets = _Secrets(run.settings.sets)
     for plan in made:
         file = plan.item.doc.name
-        crs += [plan.cr] if plan.cr is not None else []
+        if plan.cr is not None:
+            annotated.update(run.silences.annotations(file, plan.cr))
         if plan.variant is not None:
             ids.append(plan.variant)
         count_object(run, file, plan.cr is not None)
         run.counts["lowered"] += sum(group.replicas for group in plan.groups)
         named = identity(plan.cr.data) if plan.cr is not None else None
         if (job := _lowered(plan, run)) is not None:
-            run.together.add(job, origin and origin._replace(job=len(jobs)))
-            jobs.append(job)
+            run.together.add(job, origin and origin._replace(job=jobs))
+            jobs += 1
+            variants = variants or Variants(run.silences.ruling(file).policies)
+            variants.add(job)
         ruled = _ruled(job, file, run) if job is not None else ()
-        sightings += [Sighting(plan.variant, seen, named) for seen in (*plan.seen, *ruled)]
-        docs += [plan.item.doc, plan.profile, plan.cr, job and job.before]
+        for seen in (*plan.seen, *ruled):
+            fold.add(Sighting(plan.variant, seen, named))
+        was = job.before if job is not None else None
+        docs = [plan.item.doc, plan.profile, plan.cr, was]
         docs += [seen.doc for seen in plan.seen if plan.profile is None]
-        if job is not None and job.before is not None:
-            text = None
-        elif text is not None:
-            text = _whole_text(plan.item.doc)
-    sightings += _of_all_variants(ids, tuple(jobs), file, run)
-    secrets = secrets_of(docs, run.settings.sets, text)
-    found = findings(sightings, secrets, ids)
-    run.hide(found, secrets)
-    if jobs and jobs[0].profile is not None and (run.settings.environments != "all" or run.settings.sets):
+        secrets.add(docs, _whole_text(plan.item.doc) if was is None else None)
+        of_profile = of_profile or (job is not None and job.profile is not None)
+    # What policies say of a profile as a whole, where every variant of it is there.
+    if variants is not None and jobs == len(ids) and run.settings.environments == "all":
+        for one in variants.seen():
+            for id_ in ids:
+                fold.add(Sighting(id_, one, None))
+    if not fold:
+        return []
+    found = fold.findings(secrets.redactor(), ids)
+    run.hide(found, secrets.redactor)
+    if of_profile and (run.settings.environments != "all" or run.settings.sets):
         found = list(map(_with_unsafe_fix, found))
-    return run.silences.annotated(file, crs, found)
+    return run.silences.without_annotated(annotated, found)
+
+
+class _Secrets:
+    """The secrets of an item, found in the documents of one plan after the other."""
+
+    def __init__(self, sets: Mapping[str, str]) -> None:
+        self._sets = sets
+        self._values: set[str] = set()
+        self._text: tuple[str, bool] = "", False
+        self.redactor = cache(self._redactor)
+
+    def add(self, docs: Iterable[Doc | None], text: str | None) -> None:
+        """More documents; ``text`` is where all of them come from, None where that is more than one text."""
+        if text is not None and text is not self._text[0]:
+            self._text = text, may_hold_secret(text)
+        if text is None or self._text[1] or self._sets:
+            from podplan.lint.redaction import secrets_behind
+
+            self._values.update(secrets_behind(docs))
+
+    def _redactor(self) -> Redactor | None:
+        """What hides them, with those of ``--set`` flags; it is asked for once there are no more."""
+        if not self._values and not self._sets:
+            return None
+        from podplan.redaction.detection import flag_values
+        from podplan.redaction.redactor import Redactor
+
+        return Redactor([*flag_values(self._sets), *self._values])
 
 
 def _with_unsafe_fix(found: Finding) -> Finding:
@@ -98,14 +136,6 @@ def note_need(item: Item, run: Run, origin: Origin) -> None:
         and ARGOCD_SYNC_WAVE in mapping(mapping(data, "metadata"), "annotations")
     ):
         run.together.add(job_of_object(item, run.settings), origin)
-
-
-def _of_all_variants(ids: list[str], jobs: tuple[Job, ...], file: str, run: Run) -> list[Sighting]:
-    """What policies about a profile as a whole say, where every variant of it is there."""
-    if not jobs or len(jobs) < len(ids) or run.settings.environments != "all":
-        return []
-    seen = apply_to_variants(run.silences.ruling(file).policies, jobs)
-    return [Sighting(id_, one, None) for one in seen for id_ in ids]
 
 
 def set_findings(number: int, seen: Seen, run: Run) -> list[Finding]:

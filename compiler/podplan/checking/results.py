@@ -16,7 +16,8 @@ class Summary(NamedTuple):
     """Counts. ``objects`` are CRs (one per variant of a profile) and Kubernetes objects; ``lowered`` what
     the controllers make of the CRs, every replica counted; ``not_checked`` is documents by reason.
     ``today`` is the day by which suppressions were judged, "" where it made no difference. ``left_out`` are
-    findings that are not reported, because only those about a change are."""
+    findings that are not reported, because only those about a change are. ``unreadable_folders`` could not be
+    listed, so nothing in them was checked."""
 
     errors: int
     warnings: int
@@ -28,6 +29,7 @@ class Summary(NamedTuple):
     not_checked: Mapping[str, int]
     today: str = ""
     left_out: int = 0
+    unreadable_folders: tuple[str, ...] = ()
 
 
 class Result(NamedTuple):
@@ -84,6 +86,7 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
         lowered=run.counts["lowered"],
         not_checked=dict(sorted(run.not_checked.items())),
         today=run.silences.today,
+        unreadable_folders=tuple(run.unreadable_folders),
     )
     unlowered, undecided = frozenset(run.unlowered), frozenset(run.silences.undecided)
     given_up = tuple(run.given_up)
@@ -102,9 +105,9 @@ def result(run: Run, folders: tuple[str, ...] | None = None) -> Result:
     )
 
 
-def show_sources(sources: Iterable[Source | object], run: Run) -> None:
+def show_sources(sources: Iterable[Source | object], run: Run, findings: Iterable[Finding]) -> None:
     """Keeps the texts of those of ``sources`` that findings have places in, or that have suppressions."""
-    places = {file for found in run.findings for file in files_of(found)}
+    places = {file for found in findings for file in files_of(found)}
     for source in sources:
         if isinstance(source, Source) and (source.file in places or run.silences.has(source.file)):
             run.show(source)
@@ -175,4 +178,6 @@ def _is_whole(file: str, run: Run, folders: tuple[str, ...]) -> bool:
     asked = run.settings
     if asked.environments != "all" or asked.sets or file in run.unlowered or run.given_up:
         return False
-    return file not in run.shared or (root_of(file) in folders and not run.unlowered)
+    return file not in run.shared or (
+        root_of(file) in folders and not run.unlowered and not run.unreadable_folders
+    )

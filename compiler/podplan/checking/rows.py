@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from podplan.typing import Any, NamedTuple
 
 MOST_OPEN = 64  # rows that are not packed yet
+MOST_UNPACKED = 8  # packs: jobs are asked for in turn, beside a few that many of them point at
 
 
 class Origin(NamedTuple):
@@ -31,14 +32,14 @@ class Row(NamedTuple):
 
 
 class Rows:
-    """Rows in the order in which they were added, and by number: cheap next to the one last asked for."""
+    """Rows in the order in which they were added, and by number: cheap next to those last asked for."""
 
     def __init__(self) -> None:
         self._packs: list[bytes] = []
         self._ends: list[int] = []  # of each pack, the number of rows up to its end
         self._open: list[Row] = []
         self._number = 0
-        self._last: tuple[int, list[Row]] = -1, []
+        self._unpacked: dict[int, list[Row]] = {}  # the last packs that were asked for
 
     def __len__(self) -> int:
         return self._number
@@ -53,9 +54,11 @@ class Rows:
         start = self._ends[pack - 1] if pack else 0
         if pack == len(self._packs):
             return self._open[number - start]
-        if self._last[0] != pack:
-            self._last = pack, _unpacked(self._packs[pack])
-        return self._last[1][number - start]
+        rows = self._unpacked.pop(pack, None) or _unpacked(self._packs[pack])
+        self._unpacked[pack] = rows
+        if len(self._unpacked) > MOST_UNPACKED:
+            del self._unpacked[next(iter(self._unpacked))]
+        return rows[number - start]
 
     def append(self, row: Row) -> None:
         """One more row."""

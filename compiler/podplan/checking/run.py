@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from podplan.checking.again import Again, Reread
+from podplan.checking.again import Again, Reread, SettingsOf
 from podplan.checking.before import Before
 from podplan.checking.rows import Origin
 from podplan.checking.together import Together
@@ -46,6 +46,7 @@ class Gathered:
         self.given_up: list[GivenUp] = []
         self.beyond: list[str] = []  # what is said of files that reach a bound when they are read
         self.unread: set[str] = set()
+        self.unreadable_folders: list[str] = []
         self.rendered: list[tuple[Origin, str]] = []  # with the real paths of their sources
         self.without_base: set[str] = set()  # rules that were not evaluated, since nothing was before
 
@@ -61,11 +62,10 @@ class Gathered:
 
     def hide(self, findings: Iterable[Finding], secrets: Callable[[], Redactor | None]) -> None:
         """Keeps the secrets of a job, so that no line that ``findings`` about it show has them."""
-        for found in findings:
-            if redactor := secrets():
-                values = redactor.values
-                for file in files_of(found):
-                    self.secret_values[file] = self.secret_values.get(file, frozenset()) | values
+        files = {file for found in findings for file in files_of(found)}
+        if files and (redactor := secrets()):
+            for file in files:
+                self.secret_values[file] = self.secret_values.get(file, frozenset()) | redactor.values
 
     def add(self, others: Gathered) -> None:
         """What was gathered of the files that come next."""
@@ -101,14 +101,16 @@ class Run(Gathered):
         reader: Reader,
         before: Before | None = None,
         reread: Reread = _not_again,
+        settings_of: SettingsOf | None = None,
     ) -> None:
         super().__init__()
         self.settings = settings
         self.reader = reader
         self.before = before
         self.silences = Silences(settings.policies, settings.terms)
-        self.again = Again(settings, reader, before, reread)
-        self.together = Together(self.silences.terms.known, self.again)
+        self.again = Again(settings_of or (lambda _: settings), reader, before, reread)
+        terms = self.silences.terms
+        self.together = Together(terms.known if terms.asks_policies else (), self.again)
 
     def gathered(self) -> Gathered:
         """What was gathered so far, without anything else."""

@@ -65,17 +65,20 @@ class Together:
         self._checks = tuple(dict.fromkeys(policy.body for policy in policies if is_about_all(policy)))
         self._again = again
         self._first: tuple[Job, Origin | None] | None = None
+        self._unseen = 0  # jobs that no check is about
         self._rows = Rows()
         self._whole: dict[int, Job] = {}
         self._meetings = Meetings()
         self._tops: dict[str, str] = {}
 
     def __len__(self) -> int:
-        return len(self._rows) + (self._first is not None)
+        return len(self._rows) + (self._first is not None) + self._unseen
 
     def add(self, job: Job, origin: Origin | None) -> None:
         """One more; without an origin it is kept whole. The first leaves nothing: most runs have no other."""
-        if not len(self):
+        if not self._checks:
+            self._unseen += 1
+        elif not len(self):
             self._first = job, origin
         else:
             self.settle()
@@ -137,7 +140,7 @@ class Together:
         The jobs of each repository are looked at by themselves: a worktree in another one has the same jobs
         at another revision, and a submodule has jobs of its own.
         """
-        if self._first is not None:
+        if self._first is not None or not self._checks:
             return
         by_repository: dict[str, list[Column]] = {}
         common = self._meetings.common()

@@ -10,7 +10,7 @@ import click
 from podplan.cli.checking import checking, demand_all, run
 from podplan.cli.completing import files
 from podplan.cli.options import default_paths, input_options, lowering_options
-from podplan.cli.output import replace_file, say, write_text
+from podplan.cli.output import replace_file, say, say_unread, write_text
 from podplan.cli.terms import read_baseline, rule_options
 from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
 from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
@@ -115,11 +115,12 @@ def _now(paths: Sequence[str], flags: dict[str, Any]) -> Now:
     terms = wanted.settings.terms
     result = run(paths, wanted, flags["stdin_filename"])
     demand_all(result)
+    say_unread(result.summary.unreadable_folders, ())
     known = [found for found in result.findings if may_be_silenced(found, terms)]
     entries = collected(known, result.texts)
     baseline = wanted.origins["baseline"].value or DEFAULT_FILE
     everything = wanted.settings.environments == "all" and not wanted.settings.sets and paths != ("-",)
-    files = expand(paths, wanted.exclude) if everything else ()
+    files = expand(paths, wanted.exclude, []) if everything else ()
     said = frozenset(from_root(file) for file in files if file not in result.unlowered)
     return Now(entries, baseline, said, result.undecided, terms)
 
@@ -127,10 +128,21 @@ def _now(paths: Sequence[str], flags: dict[str, Any]) -> Now:
 def _is_gone(one: Entry, now: Now) -> bool:
     """Whether an entry that is not found would have been: its file is not there, or all was said of it."""
     path = os.path.join(root_of(now.file), one.file)
-    if not os.path.lexists(path):
+    if not _is_there(path):
         return True
     on = ruling_under(now.terms, sections_of(now.terms, path)).codes
     return one.file in now.said and one.rule in on - now.undecided
+
+
+def _is_there(path: str) -> bool:
+    """Whether a file is there, or is in a folder that cannot be read, so that it may be."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _line(one: Entry) -> str:

@@ -13,7 +13,7 @@ from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS
 from podplan.cli.fixing import fix_options, make_fixes, show_fixes
 from podplan.cli.options import Request, default_paths, input_options, lowering_options
-from podplan.cli.output import write
+from podplan.cli.output import write_text
 from podplan.cli.reporting import Reports, report_options, reports
 from podplan.cli.settings import shown
 from podplan.cli.terms import rule_options
@@ -82,7 +82,7 @@ def command(
         return CLEAN if exit_zero and code == FINDINGS else code
     wanted = checking(paths, **flags)
     if show_settings:
-        write(shown(wanted.origins))
+        write_text(shown(wanted.origins))
         return CLEAN
     if diff:
         return show_fixes(paths, wanted, unsafe_fixes, into.style)

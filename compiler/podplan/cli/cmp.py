@@ -15,21 +15,19 @@ from podplan.argocd import parameters
 from podplan.argocd.application import read, with_profiles
 from podplan.argocd.destination import missing, version
 from podplan.argocd.generating import Generated, generate, inventory_path, root_of_copy
-from podplan.argocd.options import demand_options, with_options
+from podplan.argocd.options import demand_options
 from podplan.argocd.parameters import Given, given
 from podplan.cli.checking import demand_all, exit_code
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
 from podplan.cli.options import FAIL_ON, Request, request
-from podplan.cli.output import drop_output, say, tell, write
+from podplan.cli.output import drop_output, say, tell, write, write_all
 from podplan.cli.terms import rule_options
 from podplan.config import config_for
-from podplan.emit import emit_document
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded, OutOfTime
 from podplan.reading import Reader
 from podplan.reading.files import OutsideRoot, root_of, taken_as_root
-from podplan.rendering import stream
 from podplan.report.argocd import render
 from podplan.report.visible import visible
 from podplan.requests import RequestError
@@ -159,7 +157,7 @@ def generated(
     _stay_below(memory)
     demand_options(options)
     try:
-        made, fail_on, warnings = _generated(manifests or "", **flags)
+        made, fail_on, warnings = _generated(manifests or "", options, **flags)
     except RequestError as error:  # it may quote what a stranger wrote, and goes to a web page
         raise RequestError(visible(str(error))) from None
     except MemoryError:
@@ -167,27 +165,28 @@ def generated(
             f"{memory} MiB of memory were not enough, and nothing is handed over; split the Application, or"
             " raise --memory of the plugin and the memory of its container"
         ) from None
-    made = made._replace(crs=[with_options(data, options) for data in made.crs])
-    warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.objects)
+    warnings += missing(os.environ.get("KUBE_API_VERSIONS", ""), made.apis)
     code = exit_code(made.result, fail_on) if not made.lacking else FINDINGS
     return _handed_over(made, code, allow_empty, warnings)
 
 
-def _generated(manifests: str, **flags: Any) -> tuple[Generated, Severity | None, list[str]]:
+def _generated(
+    manifests: str, options: Sequence[str], **flags: Any
+) -> tuple[Generated, Severity | None, list[str]]:
     """What there is to hand over, from which severity on it is kept back, and warnings."""
     asked = given(os.environ.get(parameters.VARIABLE))
     asked = asked._replace(namespace=os.environ.get("ARGOCD_APP_NAMESPACE", ""))
     wanted, warnings = _request(asked, **flags)
     reader = Reader(exclude=wanted.exclude)
     manifests = asked.manifests or manifests
-    made = generate(FOLDER, asked, manifests, wanted.exclude, wanted.settings, reader)
+    made = generate(FOLDER, asked, manifests, wanted.exclude, wanted.settings, reader, options)
     demand_all(made.result)
     return made, wanted.fail_on, warnings
 
 
 def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterable[str]) -> int:
     """Everything to standard output, or the reasons why not to standard error."""
-    if code == CLEAN and not made.objects and not allow_empty:
+    if code == CLEAN and not made.apis and not allow_empty:
         say("no JobProfile here, and so nothing to apply")
         code = NOTHING
     elif made.result.findings or made.lacking:
@@ -197,10 +196,9 @@ def _handed_over(made: Generated, code: int, allow_empty: bool, warnings: Iterab
         _warn([f"{made.lacking[0]} did not give all of its CRs, and so nothing is handed over"])
     _warn(warnings)
     if code == CLEAN:
-        text = stream(emit_document(data) for data in made.objects)
         _let_finish()
         try:
-            write(text)
+            write_all(made.text)
         except BrokenPipeError:  # nobody has the whole of it, so this was no success
             drop_output()
             code = INTERNAL

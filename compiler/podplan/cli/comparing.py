@@ -14,12 +14,13 @@ from podplan.calibration.job import Compared, compared
 from podplan.calibration.writing import with_settings
 from podplan.cli.exits import CLEAN, FINDINGS, WRONG_REQUEST
 from podplan.cli.output import reason, replace_file, write, write_text
-from podplan.cli.producing import Produced
+from podplan.cli.producing import produce
 from podplan.config.files import named, nearest
 from podplan.limits import MAX_FILE_BYTES
+from podplan.pipeline import Plan, Settings
 from podplan.provenance import Doc
 from podplan.pruning import pruned
-from podplan.reading.files import in_user_terms, root_of
+from podplan.reading.files import demand_inside, in_user_terms, root_of
 from podplan.redaction.redactor import Redactor, build_redactor, path_steps, redact_change
 from podplan.report import comparison
 from podplan.requests import RequestError
@@ -29,17 +30,20 @@ from podplan.typing import Any
 _STANDARD_INPUT = "-"
 
 
-def compare(made: Produced, path: str, dump: str, adopt: bool, format_: str, flags: Mapping[str, Any]) -> int:
+def compare(paths: Sequence[str], dump: str, adopt: bool, format_: str, flags: Mapping[str, Any]) -> int:
     """Print what differs, and write the settings that adopt it where that is asked for.
 
     Raises RequestError for a dump that cannot be compared, and for a configuration that cannot be written.
     """
+    path = (*paths, ".")[0]
+    file = "standard input" if dump == _STANDARD_INPUT else dump
+    jobs = _Jobs(dump, file)
+    made = produce(paths, frozenset({"profile", "cr"}), jobs.add, **flags)
     if made.code != CLEAN:
         return WRONG_REQUEST
     settings = made.request.settings
     target = _target(path, flags) if adopt else ""
-    file = "standard input" if dump == _STANDARD_INPUT else dump
-    cr, found = _job(made, path, read_dump(_content(dump), file), file)
+    cr, found = jobs.one(path)
     options = settings.options
     uid = cr.data["metadata"].get("uid") or options.uid
     if uid and found.uid and uid != found.uid:
@@ -66,26 +70,54 @@ def compare(made: Produced, path: str, dump: str, adopt: bool, format_: str, fla
     return FINDINGS if left else CLEAN
 
 
+class _Jobs:
+    """The jobs that a dump has objects of, among plans that come one after the other."""
+
+    def __init__(self, dump: str, file: str) -> None:
+        self._dump, self._file = dump, file
+        self._objects: list[Object] | None = None
+        self._names: list[str] = []
+        self._nameless = False
+        self._there: list[tuple[Doc, Dump, str]] = []
+        self._failure: RequestError | None = None
+
+    def add(self, plan: Plan, _: Settings) -> None:
+        """One more plan that has a CR. What is wrong with the dump is told after the findings."""
+        if plan.cr is None or not plan.lowered:
+            return
+        self._nameless |= not plan.cr.data["metadata"].get("name")
+        if self._nameless or self._failure is not None:
+            return
+        called = f"{plan.cr.data['kind']} {_name(plan.cr)}{_of_namespace(plan.cr)}"
+        self._names.append(called)
+        try:
+            if self._objects is None:
+                self._objects = read_dump(_content(self._dump), self._file)
+            found = of_job(self._objects, plan.cr, self._file)
+        except RequestError as error:
+            self._failure = error
+        else:
+            self._there += [(plan.cr, found, called)] if found.objects else []
+
+    def one(self, path: str) -> tuple[Doc, Dump]:
+        """The one job that the dump has objects of, and those. Raises RequestError."""
+        if self._nameless:
+            raise RequestError(f"{path}: the job has no name yet; write the one that it has in the cluster")
+        if self._failure is not None:
+            raise self._failure
+        if not self._names:
+            raise RequestError(f"{path}: no training job and no profile of one")
+        if len(self._there) == 1:
+            return self._there[0][:2]
+        if self._there:
+            names = ", ".join(called for _, _, called in self._there)
+            raise RequestError(f"{self._file} holds objects of several jobs ({names}); keep those of one")
+        raise RequestError(f"{self._file} holds nothing of {', '.join(self._names)}")
+
+
 def _redacted(told: Told, secrets: Redactor) -> Told:
     predicted, real = redact_change(told.predicted, told.real, path_steps(told.part), told.kind, secrets)
     return told._replace(predicted=predicted, real=real)
-
-
-def _job(made: Produced, path: str, objects: list[Object], file: str) -> tuple[Doc, Dump]:
-    """The one job that the dump has objects of, and those."""
-    jobs = [plan.cr for plan in made.plans if plan.cr is not None]
-    if not jobs:
-        raise RequestError(f"{path}: no training job and no profile of one")
-    if any(not job.data["metadata"].get("name") for job in jobs):
-        raise RequestError(f"{path}: the job has no name yet; write the one that it has in the cluster")
-    found = [(job, of_job(objects, job, file)) for job in jobs]
-    there = [(job, dump) for job, dump in found if dump.objects]
-    if len(there) == 1:
-        return there[0]
-    names = ", ".join(f"{job.data['kind']} {_name(job)}{_of_namespace(job)}" for job, _ in there or found)
-    if there:
-        raise RequestError(f"{file} holds objects of several jobs ({names}); keep those of one")
-    raise RequestError(f"{file} holds nothing of {names}")
 
 
 def _name(job: Doc) -> str:
@@ -101,6 +133,7 @@ def _content(dump: str) -> bytes:
     try:
         if dump == _STANDARD_INPUT:
             return sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
+        demand_inside(dump)
         with open(dump, "rb") as stream:
             return stream.read(MAX_FILE_BYTES + 1)
     except OSError as error:

@@ -96,12 +96,13 @@ def _environments(path: str) -> Iterator[str]:
     from podplan.profile import environments, extends
     from podplan.reading import Reader
     from podplan.reading.documents import items
+    from podplan.reading.files import demand_inside, read_inside, root_of
     from podplan.source import read
 
     if not os.path.isfile(path) or os.path.getsize(path) > MAX_BYTES:
         return
-    with open(path, "rb") as stream:
-        source = read(stream.read(MAX_BYTES), path)
+    demand_inside(path)
+    source = read(read_inside(root_of(path), path), path)
     for item in items(source):
         if item.what == "profile":
             merged = extends.extend(item.doc, Reader().load, [])

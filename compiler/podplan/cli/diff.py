@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from typing import Any, NamedTuple
 
 import click
@@ -14,22 +16,40 @@ from podplan.cli.mending import told_or_mended
 from podplan.cli.options import NO_INPUT_FLAGS, Request, default_paths, input_options, request
 from podplan.cli.output import say, write
 from podplan.cli.reporting import style_of
-from podplan.cli.standing import FILE_FLAGS, alike, from_root, standing_at, standing_in, there, told
-from podplan.diff import Diff, Tree, compare, read
+from podplan.cli.standing import FILE_FLAGS, alike, from_root, standing_in, standing_place, there
+from podplan.diff import Diff, Tree, compare
 from podplan.diff.model import LEVELS, Level
-from podplan.diff.trees import demand_environments
+from podplan.diff.trees import Files, Place, demand_environments, path_from_top
 from podplan.reading import Reader
 from podplan.reading.files import NoSuchPath, expand, root_of
-from podplan.reading.opening import sources
+from podplan.report.summary import unreadable
 from podplan.requests import RequestError
 
 
 class Side(NamedTuple):
-    """One side of the comparison as it was read, what was asked for, and which paths are there."""
+    """One side of the comparison: its files, what was asked for, and which paths are there.
 
-    tree: Tree
+    ``unreadable`` are the folders that could not be listed.
+    """
+
+    files: Files
     request: Request
     there: tuple[bool, ...]
+    unreadable: tuple[str, ...]
+
+
+class Comparison(NamedTuple):
+    """What was compared, and for what request; whether there was nothing to compare, and the environments
+    that the profiles have."""
+
+    diff: Diff
+    request: Request
+    is_empty: bool
+    environments: frozenset[str]
+
+
+class _Here(Exception):
+    """A request that is wrong on the side that is not the revision: nothing is said of the revision."""
 
 
 @click.command("diff")
@@ -77,14 +97,15 @@ def command(
     """
     from importlib import import_module
 
-    before, after, found = _compared(paths, fail_on=fail_on, **flags)
-    if not any((*before.tree.jobs, *before.tree.broken, *after.tree.jobs, *after.tree.broken)):
+    comparison = _compared(paths, fail_on=fail_on, **flags)
+    if comparison.is_empty:
         say("no JobProfile and no training job on either side")
         return NOTHING
     render = import_module(f"podplan.report.diff_{format_}").render
+    found = comparison.diff
     shown = found._replace(changes=()) if summary else found
     write(render(shown, style_of(color, os.environ)) if format_ == "text" else render(shown))
-    breaks = any(job.what == "broken" for job in found.jobs) and after.request.fail_on is not None
+    breaks = any(job.what == "broken" for job in found.jobs) and comparison.request.fail_on is not None
     return FINDINGS if breaks or (exit_code and not found.is_empty) else CLEAN
 
 
@@ -93,7 +114,7 @@ def compared(paths: Sequence[str], **flags: Any) -> Diff:
 
     Raises RequestError, files.NoSuchPath, and BoundExceeded.
     """
-    return _compared(paths, **flags)[2]
+    return _compared(paths, **flags).diff
 
 
 def _compared(
@@ -103,17 +124,18 @@ def _compared(
     base_tree: str = "",
     level: Level = "lowered",
     **flags: Any,
-) -> tuple[Side, Side, Diff]:
+) -> Comparison:
     given = {**NO_INPUT_FLAGS, **flags}
-    if base_tree:
-        if base or head or len(paths) > 1:
-            raise RequestError("--base-tree DIR is compared with one PATH, without --base and --head")
+    if not base_tree:
+        found = _revisions(default_paths(paths), base or "HEAD", head, level, given)
+    elif base or head or len(paths) > 1:
+        raise RequestError("--base-tree DIR is compared with one PATH, without --base and --head")
+    else:
         names = base_tree, paths[0] if paths else "."
         before, after = (_folder(path, given) for path in names)
-    else:
-        before, after, names = _revisions(default_paths(paths), base or "HEAD", head, given)
-    demand_environments(after.request.settings, before.tree, after.tree)
-    return before, after, compare(before.tree, after.tree, level, *names)
+        found = _compare(before, after, level, names)
+    demand_environments(found.request.settings, found.environments)
+    return found
 
 
 def _folder(path: str, flags: Mapping[str, Any]) -> Side:
@@ -122,14 +144,14 @@ def _folder(path: str, flags: Mapping[str, Any]) -> Side:
         raise NoSuchPath(f"{path}: no such file or folder")
     named = {name: os.path.abspath(flags[name]) for name in FILE_FLAGS if flags.get(name)}
     folder, name = (path, os.curdir) if os.path.isdir(path) else os.path.split(path)
-    with standing_in(folder or os.curdir):
-        return _side([name], {**flags, **named})
+    folder = os.path.realpath(folder or os.curdir)
+    return _side([name], {**flags, **named}, folder, partial(standing_in, folder))
 
 
 def _revisions(
-    paths: Sequence[str], base: str, head: str, flags: Mapping[str, Any]
-) -> tuple[Side, Side, tuple[str, str]]:
-    """Both sides of one repository, and what they are called."""
+    paths: Sequence[str], base: str, head: str, level: Level, flags: Mapping[str, Any]
+) -> Comparison:
+    """Both sides of one repository."""
     from podplan import revisions
 
     roots = {root_of(path) for path in paths}
@@ -138,35 +160,101 @@ def _revisions(
     root = roots.pop()
     commit = revisions.base_of(root, base, head or None)
     after_commit = revisions.commit_of(root, head) if head else ""
-    named = alike(paths, flags, root)
-    with standing_at(root, commit, () if head else revisions.outside(root)) as folder:
-        own, own_flags = there(*named, root, folder)
-        before = told_or_mended(base, lambda: _side(own, own_flags, some=True), folder, root, base, head)
-    if head:
-        with standing_at(root, after_commit) as folder:
-            after = told(head, lambda: _side(*there(*named, root, folder), some=True))
-    else:
-        present = revisions.present(root)
-        after = _side(paths, flags, lambda path: from_root(root, path) in present, some=True)
-    for path, was, is_now in zip(paths, before.there, after.there, strict=True):
-        if not was and not is_now:
-            raise NoSuchPath(f"{path}: no such file or folder, before or after")
+    as_there = alike(paths, flags, root)
     shown = f"{base.rstrip('.')} ({commit[:8]})" if not commit.startswith(base) else commit[:8]
-    return before, after, (shown, f"{head} ({after_commit[:8]})" if head else "work tree")
+    names = shown, f"{head} ({after_commit[:8]})" if head else "work tree"
+    with ExitStack() as stack:
+        folder, place = _checked_out(stack, root, commit, () if head else revisions.outside(root))
+        after_folder, after_place = _checked_out(stack, root, after_commit) if head else (root, nullcontext)
+
+        def attempt() -> Comparison:
+            before = _side_of_revision(as_there, root, folder, place)
+            here = partial(_here, after_place, f"at {head}: " if head else "")
+            if head:
+                after = _side_of_revision(as_there, root, after_folder, here)
+            else:
+                present = revisions.present(root)
+                after = _side(paths, flags, root, here, lambda path: from_root(root, path) in present)
+            for path, was, is_now in zip(paths, before.there, after.there, strict=True):
+                if not was and not is_now:
+                    raise NoSuchPath(f"{path}: no such file or folder, before or after")
+            return _compare(before, after, level, names)
+
+        try:
+            return told_or_mended(base, attempt, folder, root, base, head)
+        except _Here as error:
+            raise RequestError(str(error)) from None
+
+
+def _checked_out(
+    stack: ExitStack, root: str, commit: str, without: Collection[str] = ()
+) -> tuple[str, Place]:
+    """The folder with the files of a commit, and where to run in it, so that paths are those that people
+    typed."""
+    from podplan import revisions
+
+    folder = stack.enter_context(revisions.tree(root, commit, without))
+    return folder, partial(standing_in, standing_place(root, folder))
+
+
+@contextmanager
+def _here(place: Place, prefix: str) -> Iterator[None]:
+    """Errors in the request for the side that is not the base are not those of the base."""
+    try:
+        with place():
+            yield
+    except RequestError as error:
+        raise _Here(f"{prefix}{error}") from None
+
+
+def _side_of_revision(
+    asked: tuple[Sequence[str], Mapping[str, Any]], root: str, folder: str, place: Place
+) -> Side:
+    with place():
+        paths, flags = there(*asked, root, folder)
+    return _side(paths, flags, folder, place)
 
 
 def _side(
     paths: Sequence[str],
     flags: Mapping[str, Any],
+    top: str,
+    place: Place,
     keep: Callable[[str], bool] = lambda _: True,
-    *,
-    some: bool = False,
 ) -> Side:
     """What is in ``paths``, as far as they are there; of folders the files that are to be kept."""
-    asked = request(paths, **flags)
-    known = tuple(os.path.lexists(path) for path in paths)
-    present = [path for path, is_there in zip(paths, known, strict=True) if is_there or not some]
-    named = {os.path.abspath(path) for path in present}
-    kept = [path for path in expand(present, asked.exclude) if os.path.abspath(path) in named or keep(path)]
-    settings = asked.settings._replace(environments=asked.settings.environments or "all")
-    return Side(read(sources(kept), settings, Reader(exclude=asked.exclude)), asked, known)
+    top = os.path.realpath(top)
+    with place():
+        asked = request(paths, **flags)
+        asked = asked._replace(
+            settings=asked.settings._replace(environments=asked.settings.environments or "all")
+        )
+        known = tuple(map(os.path.lexists, paths))
+        present = [path for path, is_there in zip(paths, known, strict=True) if is_there]
+        named = {os.path.abspath(path) for path in present}
+        folders: list[str] = []
+        files = expand(present, asked.exclude, folders)
+        kept = [path for path in files if os.path.abspath(path) in named or keep(path)]
+        by_path = {path_from_top(top, name): name for name in kept}
+    return Side(Files(by_path, top, place), asked, known, tuple(folders))
+
+
+def _compare(before: Side, after: Side, level: Level, names: tuple[str, str]) -> Comparison:
+    """What differs between two sides, which people call by ``names``."""
+    was, now = (
+        Tree(side.files, side.request.settings, Reader(exclude=side.request.exclude))
+        for side in (before, after)
+    )
+    found = compare(was, now, level)
+    skipped = (
+        f"{unreadable(side.unreadable, tree.denied)}: nothing in there is compared"
+        for side, tree in ((before, was), (after, now))
+        if side.unreadable or tree.denied
+    )
+    found = found._replace(base=names[0], head=names[1], notes=(*found.notes, *skipped))
+    return Comparison(
+        found,
+        after.request,
+        not any((was.jobs, was.broken, now.jobs, now.broken)),
+        frozenset(was.environments | now.environments),
+    )

@@ -14,6 +14,7 @@ from podplan.cli.reporting import COLOURS, style_of
 from podplan.lint.catalogue import one, ours
 from podplan.nearest import did_you_mean
 from podplan.report.style import Style
+from podplan.report.visible import unheard
 from podplan.requests import RequestError
 from podplan.rules import RULES
 
@@ -39,7 +40,8 @@ def command(topic: str, examples: bool, format_: str, color: str) -> int:
     topic = topic[:MAX_TOPIC]
     style = style_of(color, os.environ)
     said = _rule(topic, format_, style, examples) or _own_rule(topic, format_, style, examples)
-    write(said or _field(topic, format_, style))
+    said = said or _field(topic, format_, style)
+    write(said if format_ == "json" else unheard(said))
     return 0
 
 

@@ -9,12 +9,12 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, say, tell, write, write_text
+from podplan.cli.output import replace_text, say, say_unread, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
-from podplan.formatting import formats, formatted
+from podplan.formatting import SCHEMAS, formatted
 from podplan.formatting.compiling import demand_same
 from podplan.pipeline import Settings
-from podplan.reading.documents import mentions_ours
+from podplan.reading.documents import may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources, standard_input
 from podplan.report.fixing import redacted_difference
@@ -54,22 +54,26 @@ def command(
     paths = default_paths(paths)
     wanted = request(paths, environments=(), sets=(), k8s_version="", fail_on=None, **flags)
     from_input = list(paths) == ["-"]
+    folders: list[str] = []
     found: Iterable[Source | Unread] = (
-        [standard_input(stdin_filename)] if from_input else sources(expand(paths, wanted.exclude))
+        [standard_input(stdin_filename)] if from_input else sources(expand(paths, wanted.exclude, folders))
     )
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     broken: list[Source] = []
+    unread: list[Unread] = []
     for source in found:
-        if isinstance(source, Unread) or not (
-            formats(source) or (source.faults and mentions_ours(source.text))
-        ):
+        if isinstance(source, Unread):
+            unread.append(source)
+            continue
+        if not may_hold(source, SCHEMAS):
             continue
         if source.faults:
             broken.append(source)
             continue
         before[source.file], after[source.file] = source.text, _formatted(source, wanted.settings)
     changed = {file: text for file, text in after.items() if text != before[file]}
+    say_unread(folders, unread)
     for source in broken:
         tell(f"{fault_line(source)}\n")
     if diff:

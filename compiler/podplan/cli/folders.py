@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
-from podplan.cli.options import configuration
+from podplan.cli.options import Request, configuration
 from podplan.cli.output import not_a_folder, reason, replace_file, say, tell, write_text
 from podplan.cli.producing import Produced, produce
 from podplan.config import RenderSettings
@@ -16,12 +16,12 @@ from podplan.pipeline import Plan, Settings
 from podplan.reading import Reader
 from podplan.reading.files import NoSuchPath, OutsideRoot, in_repository, read_inside, root_of
 from podplan.reading.folder import Entry, content, entries
+from podplan.rendering import Names
 from podplan.rendering.folder import (
     LIST,
     Difference,
+    Files,
     differences,
-    file_name,
-    files_of,
     is_ours,
     listing,
     no_longer_rendered,
@@ -53,6 +53,16 @@ class Folder(NamedTuple):
     place: str = ""
 
 
+class Made(NamedTuple):
+    """What is rendered for a folder: how many jobs, and with which exit code; the request is the first."""
+
+    folder: Folder
+    request: Request
+    jobs: int
+    code: int
+    files: Files
+
+
 class Found(NamedTuple):
     """A folder with the texts that are to be in it, what is there, and what of that is to go, by file name.
 
@@ -60,7 +70,7 @@ class Found(NamedTuple):
     """
 
     folder: Folder
-    run: Produced
+    request: Request
     sources: Mapping[str, str]
     texts: Mapping[str, str]
     entries: Mapping[str, Entry]
@@ -112,26 +122,37 @@ def bring(asked: Sequence[Folder], check: bool) -> int:
 
     Nothing is written unless all can be. Raises RequestError, OutsideRoot and BoundExceeded.
     """
-    made = [(folder, [_produced(run) for run in folder.runs]) for folder in asked]
-    code = max(run.code for _, runs in made for run in runs)
+    made = [_made(folder) for folder in asked]
+    code = max(one.code for one in made)
     if code != CLEAN:
         return code
-    for folder, runs in made:
-        if not any(run.plans for run in runs):
-            say(f"{_nothing(folder)}")
+    for one in made:
+        if not one.jobs:
+            say(f"{_nothing(one.folder)}")
             return NOTHING
-    found = [_found(folder, runs) for folder, runs in made]
+    found = [_found(one) for one in made]
     return max([_compare(one) for one in found]) if check else _write(found)
 
 
-def _produced(run: Run) -> Produced:
-    """What a run renders. What is wrong with the request begins with the table that makes it, if one does."""
-    try:
-        return produce(run.paths, frozenset({"profile"}), **run.flags)
-    except (RequestError, NoSuchPath) as error:
-        if not run.place:
-            raise
-        raise type(error)(f"{run.place}: {error}") from None
+def _made(folder: Folder) -> Made:
+    """What is rendered for a folder. What is wrong with a request begins with the table that makes it, if one
+    does."""
+    files = Files()
+    runs: list[Produced] = []
+    for run in folder.runs:
+        names = Names()
+
+        def take(plan: Plan, settings: Settings, names: Names = names) -> None:
+            names.add(plan)
+            files.add(plan, settings)
+
+        try:
+            runs.append(produce(run.paths, frozenset({"profile"}), take, **run.flags))
+        except (RequestError, NoSuchPath) as error:
+            if not run.place:
+                raise
+            raise type(error)(f"{run.place}: {error}") from None
+    return Made(folder, runs[0].request, sum(run.jobs for run in runs), max(run.code for run in runs), files)
 
 
 def _nothing(folder: Folder) -> str:
@@ -141,26 +162,28 @@ def _nothing(folder: Folder) -> str:
     return f"{folder.place}: {said}; if that is meant, remove this table and {folder.path}"
 
 
-def _found(folder: Folder, runs: Sequence[Produced]) -> Found:
-    plans = [plan for run in runs for plan in run.plans]
-    _demand_apart(folder.path, plans)
-    settings = runs[0].request.settings
-    texts = files_of(plans, settings)
+def _found(made: Made) -> Found:
+    folder, settings, files = made.folder, made.request.settings, made.files
+    _demand_apart(folder.path, files.sources.values())
+    files.demand_apart()
     try:
         there = entries(folder.path)
     except NotADirectoryError:
         culprit = not_a_folder(os.path.join(folder.path, LIST))
         raise RequestError(f"cannot write {folder.path}: {culprit} is not a folder") from None
     listed = settings.gitops == "flux"
-    reader = Reader(exclude=runs[0].request.exclude) if _at_home(folder.path, plans) else None
+    reader = Reader(exclude=made.request.exclude) if _at_home(folder.path, files.sources.values()) else None
     gone = partial(_gone, folder, settings, reader)
-    orphaned = orphans(there, {*texts, LIST} if listed else texts, gone)
+    orphaned = orphans(there, {*files.texts, LIST} if listed else files.texts, gone)
     if listed:
-        _demand_names(plans)
+        if files.nameless:
+            raise RequestError(
+                f"{files.nameless} renders a CR without a name, and Flux applies nothing of a folder with"
+                " one; write metadata.name in place of generateName"
+            )
         kept = [name for name, entry in there.items() if is_ours(entry.head) and name not in orphaned]
-        texts[LIST] = listing({*texts, *kept} - {LIST})
-    sources = {file_name(plan): plan.item.doc.name for plan in plans}
-    return Found(folder, runs[0], sources, texts, there, orphaned)
+        files.texts.add(LIST, listing({*files.texts, *kept} - {LIST}))
+    return Found(folder, made.request, files.sources, files.texts, there, orphaned)
 
 
 def _gone(folder: Folder, settings: Settings, reader: Reader | None, name: str) -> str | None:
@@ -175,29 +198,19 @@ def _gone(folder: Folder, settings: Settings, reader: Reader | None, name: str) 
     return said or (f"{folder.place} has nothing that renders it" if folder.place else None)
 
 
-def _at_home(path: str, plans: Sequence[Plan]) -> bool:
+def _at_home(path: str, sources: Iterable[str]) -> bool:
     """Whether a folder is in the repository of the profiles: headers name files as seen from its root."""
-    return {root_of(plan.item.doc.name) for plan in plans} == {root_of(os.path.join(path, LIST))}
+    return {root_of(source) for source in set(sources)} == {root_of(os.path.join(path, LIST))}
 
 
-def _demand_apart(path: str, plans: Sequence[Plan]) -> None:
+def _demand_apart(path: str, sources: Iterable[str]) -> None:
     """Raises RequestError for a profile in the folder that is rendered into."""
     inside = os.path.realpath(path)
-    for plan in plans:
-        if os.path.commonpath((os.path.realpath(plan.item.doc.name), inside)) == inside:
+    for source in dict.fromkeys(sources):
+        if os.path.commonpath((os.path.realpath(source), inside)) == inside:
             raise RequestError(
-                f"{plan.item.doc.name} is in {path}, which is for rendered files alone;"
+                f"{source} is in {path}, which is for rendered files alone;"
                 " a GitOps tool would apply the profile too"
-            )
-
-
-def _demand_names(plans: Sequence[Plan]) -> None:
-    """Raises RequestError for a CR that has generateName alone: kustomize fails, and Flux begins with it."""
-    for plan in plans:
-        if plan.cr is not None and not plan.cr.data["metadata"].get("name"):
-            raise RequestError(
-                f"{plan.item.doc.name} renders a CR without a name, and Flux applies nothing of a folder with"
-                " one; write metadata.name in place of generateName"
             )
 
 
@@ -270,7 +283,7 @@ def _may_be_shown(one: Found, name: str, now: bytes) -> bool:
     from podplan.testing.goldens import may_be_shown
 
     profile, rendered = one.sources[name], os.path.join(one.folder.path, name)
-    settings, reader = one.run.request.settings, Reader(exclude=one.run.request.exclude)
+    settings, reader = one.request.settings, Reader(exclude=one.request.exclude)
     try:
         texts = {profile: read_inside(root_of(profile), profile), rendered: now}
         return all(may_be_shown(read(text, file), settings, reader) for file, text in texts.items())

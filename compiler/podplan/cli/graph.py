@@ -13,8 +13,7 @@ from podplan.cli.producing import produce
 from podplan.graph.model import Picture
 from podplan.graph.picture import picture
 from podplan.limits import BoundExceeded
-from podplan.pipeline import Plan
-from podplan.provenance import Doc
+from podplan.pipeline import Plan, Settings
 from podplan.requests import RequestError
 from podplan.typing import Any
 
@@ -37,13 +36,14 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
     Draws nothing unless everything lowers. Several jobs stand below one another. A FILE that ends with .mmd
     is Mermaid, any other SVG, unless --format says otherwise. Values of Secrets and variables are not drawn.
     """
-    made = produce(paths, WANTED, **flags)
+    gallery = _Gallery(job)
+    made = produce(paths, WANTED, gallery.add, **flags)
     if made.code != CLEAN:
         return made.code
-    if not made.plans:
+    if not made.jobs:
         say("no JobProfile and no training job here, so nothing to draw")
         return NOTHING
-    pictures = [_picture(plan, plan.cr) for plan in _chosen(made.plans, job) if plan.cr]
+    pictures = gallery.finished()
     text = _renderer(format_ or ("mermaid" if output.endswith(MERMAID_FILES) else "svg"))(pictures)
     if output:
         replace_file(output, text)
@@ -52,24 +52,38 @@ def command(paths: Sequence[str], job: str, format_: str | None, output: str, **
     return CLEAN
 
 
-def _picture(plan: Plan, cr: Doc) -> Picture:
-    try:
-        return picture(cr, plan.groups, plan.variant or "")
-    except BoundExceeded as error:
-        raise error.in_file(plan.item.doc.name) from None
+class _Gallery:
+    """The pictures of the job that is asked for, or of all, made of plans one after the other."""
 
+    def __init__(self, job: str) -> None:
+        self._job = job
+        self._names: dict[str, None] = {}
+        self._pictures: list[Picture] = []
+        self._failure: BoundExceeded | None = None
 
-def _chosen(plans: list[Plan], job: str) -> list[Plan]:
-    """The plans of the job that was asked for, or all."""
-    from podplan.nearest import did_you_mean
+    def add(self, plan: Plan, _: Settings) -> None:
+        """One more plan that has a CR."""
+        if plan.cr is None or not plan.lowered:
+            return
+        name = str((plan.cr.data.get("metadata") or {}).get("name") or "")
+        self._names[name] = None
+        if self._job in ("", name) and self._failure is None:
+            try:
+                self._pictures.append(picture(plan.cr, plan.groups, plan.variant or ""))
+            except BoundExceeded as error:  # findings are told first
+                self._failure = error.in_file(plan.item.doc.name)
 
-    names = [str((plan.cr.data.get("metadata") or {}).get("name") or "") for plan in plans if plan.cr]
-    chosen = [plan for plan, name in zip(plans, names, strict=True) if job in ("", name)]
-    if not chosen:
-        raise RequestError(
-            f'no job "{job}" here{did_you_mean(job, names)}; there are {", ".join(names[:10])}'
-        )
-    return chosen
+    def finished(self) -> list[Picture]:
+        """The pictures. Raises RequestError where there are none, and BoundExceeded."""
+        if self._failure is not None:
+            raise self._failure
+        if not self._pictures:
+            from podplan.nearest import did_you_mean
+
+            names = list(self._names)
+            near = did_you_mean(self._job, names)
+            raise RequestError(f'no job "{self._job}" here{near}; there are {", ".join(names[:10])}')
+        return self._pictures
 
 
 def _renderer(format_: str) -> Any:

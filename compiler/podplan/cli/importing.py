@@ -17,7 +17,7 @@ from podplan.pipeline import Settings, plans
 from podplan.provenance import Doc, trace
 from podplan.reading import Reader
 from podplan.reading.documents import Item, items
-from podplan.reading.files import expand
+from podplan.reading.files import demand_inside, expand
 from podplan.reading.opening import Unread, sources, standard_input
 from podplan.requests import RequestError
 from podplan.source import Source, read
@@ -33,9 +33,7 @@ def command(file: str, output: str, **_: Any) -> int:
     """Write the shortest profile that renders to the CR in FILE, its comments kept."""
     from podplan.importing import import_cr
 
-    found = standard_input() if file == "-" else next(sources(expand([file])))
-    if isinstance(found, Unread):
-        raise RequestError(f"{file}: {found.reason}")
+    found = standard_input() if file == "-" else _read(file)
     for fault in found.faults:
         place = f"{file}:{fault.span.line}:{fault.span.column}"
         tell(f"{place}: {fault.rule} {fault.message}\n")
@@ -64,6 +62,17 @@ def command(file: str, output: str, **_: Any) -> int:
     else:
         write(text)
     return CLEAN if len(texts) == len(documents) and not found.faults else FINDINGS
+
+
+def _read(file: str) -> Source:
+    """The file to import. Raises RequestError, NoSuchPath, and OutsideRoot where a link leads out."""
+    demand_inside(file)
+    if os.path.isdir(file):
+        raise RequestError(f"{file} is a folder; name the file with the training job")
+    [found] = sources(expand([file]))
+    if isinstance(found, Unread):
+        raise RequestError(f"{file}: {found.reason}")
+    return found
 
 
 def _errors_of_profile(text: str, item: Item) -> list[tuple[int, str]]:

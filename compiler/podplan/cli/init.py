@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from podplan.cli.output import replace_file
+from podplan.cli.output import replace_file, tell
 from podplan.requests import RequestError
 
 STARTER = Path(__file__).parents[1] / "starter"
@@ -44,7 +44,7 @@ def command(folder: str) -> int:
         texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     for name, text in texts.items():
         replace_file(os.path.join(folder, name), text)
-        click.echo(f"wrote {os.path.join(folder, name)}", err=True)
+        tell(f"wrote {os.path.join(folder, name)}\n")
     if not in_repository(folder):
         click.echo("run git init: podplan.toml holds for the whole git repository that it is in", err=True)
     click.echo("next: podplan check; podplan lower -e dev jobs/resnet.yaml", err=True)

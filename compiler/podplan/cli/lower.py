@@ -9,9 +9,9 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
-from podplan.cli.output import say, write
+from podplan.cli.output import say, write_all
 from podplan.cli.producing import produce
-from podplan.rendering import lowered, lowered_folded, stream
+from podplan.rendering import Folded, Lowered
 from podplan.requests import RequestError
 from podplan.typing import Any
 
@@ -42,14 +42,15 @@ def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_
     if compare:
         from podplan.cli.comparing import compare as compared
 
-        return compared(produce(paths, WANTED, **flags), (*paths, ".")[0], compare, adopt, format_, flags)
+        return compared(paths, compare, adopt, format_, flags)
     if adopt or format_ != "text":
         raise RequestError("--adopt and --format go with --compare DUMP")
-    made = produce(paths, WANTED, **flags)
+    output = Folded() if fold else Lowered()
+    made = produce(paths, WANTED, output.add, **flags)
     if made.code != CLEAN:
         return made.code
-    if not made.plans:
+    if not made.jobs:
         say("no JobProfile and no training job here, so nothing to lower")
         return NOTHING
-    write(stream((lowered_folded if fold else lowered)(made.plans)))
+    write_all(output.finished())
     return CLEAN

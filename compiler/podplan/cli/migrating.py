@@ -9,12 +9,12 @@ import click
 
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
-from podplan.cli.output import replace_text, say, tell, write, write_text
+from podplan.cli.output import replace_text, say, say_unread, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
-from podplan.migrating import Migrated, migrated, migrates
+from podplan.migrating import SORTS, Migrated, migrated, migrates
 from podplan.migrating.checked import worse
 from podplan.migrating.proof import proofs
-from podplan.reading.documents import mentions_ours
+from podplan.reading.documents import may_hold
 from podplan.reading.files import expand
 from podplan.reading.opening import Unread, sources
 from podplan.report.fixing import redacted_difference
@@ -48,14 +48,18 @@ def command(paths: Sequence[str], check: bool, diff: bool, color: str, **flags: 
     before: dict[str, Source] = {}
     found: dict[str, Migrated] = {}
     broken = 0
-    for source in sources(expand(paths, wanted.exclude)):
+    folders: list[str] = []
+    unread: list[Unread] = []
+    for source in sources(expand(paths, wanted.exclude, folders)):
         if isinstance(source, Unread):
+            unread.append(source)
             continue
-        if source.faults and mentions_ours(source.text):
+        if source.faults and may_hold(source, SORTS):
             broken += 1
             tell(f"{fault_line(source)}\n")
         elif migrates(source):
             before[source.file], found[source.file] = source, migrated(source)
+    say_unread(folders, unread)
     if not before and not broken:
         say("no profile and no training job here, so nothing to migrate")
         return NOTHING

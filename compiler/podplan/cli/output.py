@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from podplan.cli.heeding import held
-from podplan.reading.files import demand_inside
+from podplan.reading.files import demand_inside, is_in_git_folder
+from podplan.reading.opening import DENIED, Unread
 from podplan.requests import RequestError
 from podplan.typing import IO
 
@@ -21,13 +23,19 @@ def write(text: str) -> None:
 
     Raises RequestError where nothing can be written there, and BrokenPipeError where nobody reads on.
     """
+    write_all([_encoded(text)])
+
+
+def write_all(pieces: Iterable[bytes]) -> None:
+    """The same for text in pieces, which are UTF-8 already."""
     if sys.stdout is None:
         raise RequestError("cannot write to standard output: it is closed")
     try:
-        # Without a buffer, as PYTHONUNBUFFERED asks for, a full disk takes a part and says nothing of it.
-        rest = memoryview(_encoded(text))
-        while rest:
-            rest = rest[sys.stdout.buffer.write(rest) :]
+        for piece in pieces:
+            # Without a buffer, as PYTHONUNBUFFERED asks for, a full disk takes a part and says nothing of it.
+            rest = memoryview(piece)
+            while rest:
+                rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         raise
@@ -78,6 +86,15 @@ def say(*sentences: str) -> None:
         _drop(sys.stderr)
 
 
+def say_unread(folders: Sequence[str], unread: Iterable[Unread]) -> None:
+    """Which folders, and which of the files that are not read, could not be read, if there are any."""
+    files = [one.file for one in unread if one.reason == DENIED]
+    if folders or files:
+        from podplan.report.summary import unreadable
+
+        say(f"{unreadable(folders, files)}, and nothing in there was looked at")
+
+
 def drop_output() -> None:
     """Let go of what standard output still holds, so that the interpreter does not fail on it at its end."""
     _drop(sys.stdout)
@@ -96,9 +113,12 @@ def reason(error: OSError) -> str:
 def replace_file(path: str, text: str) -> bool:
     """``text`` as the whole content of ``path``, by rename; false where it is that already.
 
-    Raises RequestError, and OutsideRoot where a link leads out of the repository; then the file is as it was.
+    Raises RequestError, also for a file in ``.git``, and OutsideRoot where a link leads out of the
+    repository; then the file is as it was.
     """
     demand_inside(os.path.dirname(path) or ".")
+    if is_in_git_folder(path):
+        raise RequestError(f"cannot write {path}: it is in .git, where only git writes")
     try:
         return _replaced(path, _encoded(text))
     except (FileExistsError, NotADirectoryError):

@@ -1,32 +1,35 @@
-"""What render, lower and why have in common: plans of everything named, or the reasons why not."""
+"""What render, lower and why have in common: the plans of everything named, or the reasons why not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from podplan.check import Result, summarised
+from podplan.check import Result, gone_through
 from podplan.cli.checking import exit_code
 from podplan.cli.exits import FINDINGS
 from podplan.cli.options import Request, default_paths, request
-from podplan.cli.output import tell
-from podplan.pipeline import Plan
+from podplan.cli.output import say_unread, tell
+from podplan.pipeline import Plan, Settings
 from podplan.reading import Reader
 from podplan.reading.files import expand
-from podplan.reading.opening import sources, standard_input
-from podplan.rendering import all_plans
+from podplan.reading.opening import Unread, sources, standard_input
+from podplan.source import Source
 from podplan.typing import Any, NamedTuple
+
+# What becomes of a plan that has a CR.
+Take = Callable[[Plan, Settings], None]
 
 
 class Produced(NamedTuple):
-    """Plans, and the exit code that their findings give: not 0 means that nothing may be printed."""
+    """How many plans have a CR, and the exit code of the findings: with any but 0 nothing may be printed."""
 
-    plans: list[Plan]
+    jobs: int
     request: Request
     code: int
 
 
-def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produced:
-    """The plans for the paths; findings go to standard error.
+def produce(paths: Sequence[str], wanted: frozenset[str], take: Take, **flags: Any) -> Produced:
+    """Hands the plans for the paths to ``take``, one by one; findings go to standard error.
 
     Policies are for check: what the API server takes can be rendered and lowered, and so be looked at.
     With -e all the environments are rendered, and the profile as written is not.
@@ -37,20 +40,34 @@ def produce(paths: Sequence[str], wanted: frozenset[str], **flags: Any) -> Produ
     if settings.environments == "all":
         settings = settings._replace(environments="each")
     asked = asked._replace(settings=settings)
-    reader = Reader(exclude=asked.exclude)
-    found = (
-        [standard_input(flags["stdin_filename"])]
-        if list(paths) == ["-"]
-        else list(sources(expand(paths, asked.exclude)))
-    )
-    made = all_plans(found, settings, reader, wanted)
-    result = summarised(found, made, asked.settings, reader)
+    folders: list[str] = []
+    unread: list[Unread] = []
+    jobs, fell_short = 0, False
+
+    def found() -> Iterator[Source | Unread]:
+        if list(paths) == ["-"]:
+            yield standard_input(flags["stdin_filename"])
+            return
+        for source in sources(expand(paths, asked.exclude, folders)):
+            if isinstance(source, Unread):
+                unread.append(source)
+            yield source
+
+    def taken(plan: Plan) -> None:
+        nonlocal jobs, fell_short
+        fell_short |= bool(plan.failed or (plan.variant is not None and _fell_short(plan, wanted)))
+        if plan.cr is not None:
+            jobs += 1
+            take(plan, settings)
+
+    result = gone_through(found(), settings, Reader(exclude=asked.exclude), wanted, taken)
+    say_unread(folders, unread)
     code = exit_code(result, asked.fail_on)
-    if any(plan.failed or (plan.variant is not None and _fell_short(plan, wanted)) for plan in made):
+    if fell_short:
         code = code or FINDINGS
     if result.findings:
         _tell(result)
-    return Produced([plan for plan in made if plan.cr is not None], asked, code)
+    return Produced(jobs, asked, code)
 
 
 def _fell_short(plan: Plan, wanted: frozenset[str]) -> bool:

@@ -10,9 +10,9 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options
-from podplan.cli.output import say, write
+from podplan.cli.output import say, write_all
 from podplan.cli.producing import produce
-from podplan.rendering import rendered, stream
+from podplan.rendering import Rendered
 from podplan.requests import RequestError
 
 
@@ -43,11 +43,12 @@ def command(paths: Sequence[str], output_dir: str, check: bool, update: bool, **
         from podplan.cli.folders import bring, folders
 
         return bring(folders(paths, output_dir, flags), check)
-    made = produce(paths, frozenset({"profile"}), **flags)
+    output = Rendered()
+    made = produce(paths, frozenset({"profile"}), output.add, **flags)
     if made.code != CLEAN:
         return made.code
-    if not made.plans:
+    if not made.jobs:
         say("no JobProfile here, so nothing to render")
         return NOTHING
-    write(stream(rendered(plan, made.request.settings) for plan in made.plans))
+    write_all(output.finished())
     return CLEAN

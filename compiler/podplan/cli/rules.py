@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import click
@@ -12,6 +11,8 @@ from podplan.cli.output import write
 from podplan.kubernetes import DEFAULT_VERSION, versions
 from podplan.lint.catalogue import ours, whole
 from podplan.lint.policy import Policy
+from podplan.report.json import json_text
+from podplan.report.visible import unheard, visible
 from podplan.requests import RequestError
 from podplan.rules import RULES
 from podplan.typing import Any
@@ -46,7 +47,7 @@ def command(format_: str, export: str | None, k8s_version: str, config: str, iso
         write(emit(export_vap(ours(), k8s_version)))
     elif format_ == "json":
         rows = _all(k8s_version, own_policies(config, isolated))
-        write(json.dumps({"format": 1, "rules": rows}, indent=2, ensure_ascii=False) + "\n")
+        write(json_text({"format": 1, "rules": rows}, indent=2) + "\n")
     elif format_ == "md":
         from podplan.report.rule_page import contents
 
@@ -54,15 +55,15 @@ def command(format_: str, export: str | None, k8s_version: str, config: str, iso
     else:
         rows = _all(k8s_version, own_policies(config, isolated))
         widths = max(9, *(len(row["code"]) for row in rows)), max(len(row["name"]) for row in rows)
-        write("".join(_line(row, *widths) for row in rows))
+        write(unheard("".join(f"{visible(_line(row, *widths))}\n" for row in rows)))
     return 0
 
 
 def _line(row: dict[str, Any], code: int, name: int) -> str:
-    """A rule in one line; * is what --export vap writes."""
+    """The line of a rule; * is what --export vap writes."""
     mark = "*" if row["exported"] else " "
     needs = " (with --base)" if "base" in row.get("needs", ()) else ""
-    return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}{needs}\n"
+    return f"{row['code']:{code}} {mark}{row['name']:{name}} {row['severity']:8} {row['summary']}{needs}"
 
 
 def _all(version: str, own: Sequence[Policy]) -> list[dict[str, Any]]:

@@ -21,12 +21,16 @@ def standing_at(root: str, commit: str, without: Collection[str] = ()) -> Iterat
     """
     from podplan import revisions
 
+    with revisions.tree(root, commit, without) as folder, standing_in(standing_place(root, folder)):
+        yield folder
+
+
+def standing_place(root: str, folder: str) -> str:
+    """Where one stands in a copy of the repository, which is there then."""
     way = os.path.relpath(os.path.realpath(os.curdir), root)
-    with revisions.tree(root, commit, without) as folder:
-        stand = folder if way.startswith("..") else os.path.join(folder, way)
-        os.makedirs(stand, exist_ok=True)
-        with standing_in(stand):
-            yield folder
+    stand = folder if way.startswith("..") else os.path.join(folder, way)
+    os.makedirs(stand, exist_ok=True)
+    return stand
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from podplan.cli.exits import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import say, write, write_text
 from podplan.cli.producing import produce
-from podplan.pipeline import Plan
+from podplan.pipeline import Plan, Settings
+from podplan.reading.files import demand_inside
 from podplan.reading.opening import sources, standard_input
 from podplan.requests import RequestError
 from podplan.source import Source
@@ -58,13 +59,15 @@ def command(
     """
     if file == pods == "-":
         raise RequestError("FILE and STATE cannot both be standard input")
-    made = produce([file], frozenset({"profile", "cr"}), **{**flags, "fail_on": "never", "resumed": True})
+    choice = _Choice(job)
+    flags_of_all = {**flags, "fail_on": "never", "resumed": True}
+    made = produce([file], frozenset({"profile", "cr"}), choice.add, **flags_of_all)
     if made.code != CLEAN:
         return made.code
-    if not made.plans:
+    if not made.jobs:
         say("no JobProfile and no training job here, so no status")
         return NOTHING
-    plan = _one(file, made.plans, job)
+    plan = choice.one(file)
     from podplan.report import status as reporting
     from podplan.status.acting import act
     from podplan.status.job import observed
@@ -82,20 +85,36 @@ def command(
     return CLEAN
 
 
-def _one(file: str, plans: list[Plan], wanted: str) -> Plan:
-    """The plan of the job that is asked for. Raises RequestError where that is none or several."""
-    from podplan.nearest import meant_or_known
+class _Choice:
+    """The plan of the job that is asked for, among plans that come one after the other."""
 
-    names = [_name(plan) for plan in plans]
-    found = [plan for plan, name in zip(plans, names, strict=True) if wanted in ("", name)]
-    if not found:
-        raise RequestError(f'{file}: there is no job "{wanted}"{meant_or_known(wanted, names)}')
-    if len(found) > 1:
-        listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
-        raise RequestError(
-            f"{file}: has {len(names)} jobs ({listed}); say which one with --job NAME, or -e NAME"
-        )
-    return found[0]
+    def __init__(self, job: str) -> None:
+        self._job = job
+        self._names: list[str] = []
+        self._plan: Plan | None = None
+        self._number = 0
+
+    def add(self, plan: Plan, _: Settings) -> None:
+        """One more plan that has a CR."""
+        name = _name(plan)
+        self._names.append(name)
+        if self._job in ("", name):
+            self._plan = self._plan or plan
+            self._number += 1
+
+    def one(self, file: str) -> Plan:
+        """That plan. Raises RequestError where that is none or several."""
+        from podplan.nearest import meant_or_known
+
+        names = self._names
+        if self._plan is None:
+            raise RequestError(f'{file}: there is no job "{self._job}"{meant_or_known(self._job, names)}')
+        if self._number > 1:
+            listed = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+            raise RequestError(
+                f"{file}: has {len(names)} jobs ({listed}); say which one with --job NAME, or -e NAME"
+            )
+        return self._plan
 
 
 def _name(plan: Plan) -> str:
@@ -108,6 +127,7 @@ def _read(path: str) -> Source:
     """The file with the states. Raises RequestError."""
     if path == "-":
         return standard_input()
+    demand_inside(path)
     [found] = sources([path])
     if not isinstance(found, Source):
         raise RequestError(f"{path}: {found.reason}")

@@ -10,7 +10,7 @@ from podplan.findings import Severity
 from podplan.lint.policy import Policy
 from podplan.lint.selection import PRESETS, Selection, demand_known, raised
 from podplan.lint.terms import Section, Terms
-from podplan.reading.files import NoSuchPath, OutsideRoot, read_inside, root_of
+from podplan.reading.files import NoSuchPath, OutsideRoot, demand_inside, read_inside, root_of
 from podplan.requests import RequestError
 from podplan.rules import RULES, Rule
 from podplan.typing import TYPE_CHECKING, Any, TypeVar
@@ -173,6 +173,7 @@ def read_baseline(file: str) -> tuple[Entry, ...]:
     from podplan.lint.baseline import parsed
 
     try:
+        demand_inside(file)
         return parsed(read_inside(root_of(file), file).decode(), file)
     except FileNotFoundError:
         raise RequestError(f"{file}: no such file; podplan baseline create makes it") from None

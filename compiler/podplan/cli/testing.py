@@ -10,7 +10,7 @@ import click
 from podplan.cli.completing import files
 from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import Request, default_paths, request
-from podplan.cli.output import replace_file, say, write, write_text
+from podplan.cli.output import replace_file, say, say_unread, write, write_text
 from podplan.findings import Severity
 from podplan.limits import BoundExceeded
 from podplan.lint.policy import Policy
@@ -95,9 +95,12 @@ def _files(one: Policy) -> set[str]:
 def _goldens(paths: Sequence[str], asked: Request, update: bool, update_all: bool) -> Outcome:
     from podplan.testing.goldens import run_goldens
 
-    files = expand(default_paths(paths), asked.exclude)
+    folders: list[str] = []
+    files = expand(default_paths(paths), asked.exclude, folders)
     reader = Reader(exclude=asked.exclude)
-    return run_goldens(files, asked.settings, reader, replace_file if update else None, update_all)
+    outcome = run_goldens(files, asked.settings, reader, replace_file if update else None, update_all)
+    say_unread(folders, ())
+    return outcome
 
 
 def _is_below(file: str, paths: Sequence[str]) -> bool:

@@ -12,12 +12,14 @@ from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write, write_text
 from podplan.cli.producing import produce
 from podplan.groups import Group, at_index, folded
-from podplan.pipeline import Plan
+from podplan.pipeline import Plan, Settings
 from podplan.provenance import Doc, Path
 from podplan.requests import RequestError
 from podplan.selecting import NoSuchField, select
 from podplan.typing import Any
 from podplan.varying import Indexed
+
+MAX_NAMES = 20  # of objects, where none has the one that is asked for
 
 
 @click.command("why")
@@ -32,10 +34,11 @@ def command(file: str, path: str, format_: str, **flags: Any) -> int:
     PATH is a field of the CR (spec.replicaSpecs[worker].replicas), or of a lowered object as
     Pod/NAME:spec.containers[0].image. A JSON Pointer will do as well.
     """
-    made = produce([file], frozenset({"profile", "cr"}), **{**flags, "fail_on": "never"})
+    search = _Search(file, path)
+    made = produce([file], frozenset({"profile", "cr"}), search.add, **{**flags, "fail_on": "never"})
     if made.code != CLEAN:
         return made.code
-    doc, where = _find(file, made.plans, path)
+    doc, where = search.found()
     from podplan.report import why
 
     if format_ == "json":
@@ -45,31 +48,54 @@ def command(file: str, path: str, format_: str, **flags: Any) -> int:
     return CLEAN
 
 
-def _find(file: str, plans: list[Plan], text: str) -> tuple[Doc, Path]:
-    """The document and the path that PATH stands for. Raises RequestError."""
-    match = re.match(r"([A-Z]\w*)/([^:]+):?(.*)", text)
-    if match is None:
-        found = [plan.cr for plan in plans if plan.cr is not None]
-        if not found:
-            raise RequestError(f"{file}: no training job and no profile of one")
-        return _first(found, text)
-    kind, name, rest = match.groups()
-    crs = [plan.cr for plan in plans if plan.cr is not None and _is(plan.cr, kind, name)]
-    lowered = [_renamed(group, name) for plan in plans for group in plan.groups if _has(group, kind, name)]
-    if not crs and not lowered:
-        raise RequestError(f"{file}: lowers to no {kind}/{name}; there are {_names(plans)}")
-    return _first([*crs, *lowered], rest)
+class _Search:
+    """Looks for the document and the path that PATH stands for in plans, one after the other.
 
+    A CR counts before a lowered object, and the first that has the field before the others.
+    """
 
-def _first(docs: list[Doc], text: str) -> tuple[Doc, Path]:
-    """The first of the documents that has the field."""
-    failure: NoSuchField | None = None
-    for doc in docs:
+    def __init__(self, file: str, text: str) -> None:
+        match = re.match(r"([A-Z]\w*)/([^:]+):?(.*)", text)
+        self._file = file
+        self._object = (match[1], match[2]) if match else None
+        self._field = match[3] if match else text
+        self._cr: tuple[Doc, Path] | None = None
+        self._lowered: tuple[Doc, Path] | None = None
+        self._failure = ""  # of the first document that lacks the field
+        self._names: list[str] = []
+
+    def add(self, plan: Plan, _: Settings) -> None:
+        """One more plan that has a CR."""
+        if plan.cr is None or not plan.lowered:
+            return
+        if self._object is None or _is(plan.cr, *self._object):
+            self._cr = self._cr or self._selected(plan.cr)
+        if self._object is None:
+            return
+        for group in plan.groups:
+            if len(self._names) <= MAX_NAMES:
+                self._names.append(_group_name(group))
+            if self._lowered is None and _has(group, *self._object):
+                self._lowered = self._selected(_renamed(group, self._object[1]))
+
+    def _selected(self, doc: Doc) -> tuple[Doc, Path] | None:
         try:
-            return doc, select(doc.data, text) if text else ()
+            return doc, select(doc.data, self._field) if self._field else ()
         except NoSuchField as error:
-            failure = failure or error
-    raise RequestError(f"{docs[0].name}: {failure}")
+            self._failure = self._failure or f"{doc.name}: {error}"
+        return None
+
+    def found(self) -> tuple[Doc, Path]:
+        """What was found. Raises RequestError."""
+        if (found := self._cr or self._lowered) is not None:
+            return found
+        if self._failure:
+            raise RequestError(self._failure)
+        if self._object is None:
+            raise RequestError(f"{self._file}: no training job and no profile of one")
+        more = ", …" if len(self._names) > MAX_NAMES else ""
+        there = ", ".join(self._names[:MAX_NAMES]) + more or "none"
+        raise RequestError(f"{self._file}: lowers to no {'/'.join(self._object)}; there are {there}")
 
 
 def _is(cr: Doc, kind: str, name: str) -> bool:
@@ -103,8 +129,3 @@ def _group_name(group: Group) -> str:
     """The objects of a group as text, such as ``Pod/train-worker-{1..3}``."""
     whole = folded(group)
     return f"{whole['kind']}/{whole['metadata']['name']}"
-
-
-def _names(plans: list[Plan]) -> str:
-    names = [_group_name(group) for plan in plans for group in plan.groups]
-    return ", ".join(names[:20]) + (", …" if len(names) > 20 else "") or "none"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from podplan.config.files import File, extended, inside, named, nearest
 from podplan.findings import Severity
+from podplan.reading.files import is_in_git_folder
 from podplan.requests import RequestError
 from podplan.typing import Any, NamedTuple
 
@@ -138,10 +139,14 @@ def _render_settings(file: File, number: int, entry: Mapping[str, Any]) -> Rende
     def path(reference: str) -> str:
         return os.path.relpath(inside(file, "render", reference, number))
 
+    output = path(entry["output"])
+    if is_in_git_folder(output):
+        place = file.place("render", number)
+        raise RequestError(f'{place}: render: "{entry["output"]}" is in .git, where only git writes')
     return RenderSettings(
         tuple(path(reference) for reference in entry.get("paths", (".",))),
         tuple(entry.get("env", ())),
-        path(entry["output"]),
+        output,
         file.place("render", number),
     )
 

@@ -7,8 +7,9 @@ import os
 from podplan.config.plain import plain
 from podplan.findings import Path
 from podplan.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
-from podplan.reading.files import OutsideRoot, in_user_terms, read_inside, root_of
+from podplan.reading.files import OutsideRoot, demand_inside, in_user_terms, read_inside, root_of
 from podplan.requests import RequestError
+from podplan.source.conflicts import find_conflict
 from podplan.typing import Any, NamedTuple
 
 NAMES = ("podplan.toml", ".podplan.toml")
@@ -51,7 +52,14 @@ def nearest(path: str) -> File | None:
 
 
 def named(file: str) -> File:
-    """The configuration in the file that ``--config`` names. Raises RequestError."""
+    """The configuration in the file that ``--config`` names.
+
+    Raises RequestError, also where a link leads out of the repository that the file seems to be in.
+    """
+    try:
+        demand_inside(file)
+    except OutsideRoot as error:
+        raise RequestError(str(error)) from None
     if not os.path.isfile(file):
         raise RequestError(f"{file}: no such file")
     path = os.path.realpath(file)
@@ -123,6 +131,9 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
 
         if is_pyproject and b"tool.podplan" not in content:
             return None
+        if not isinstance(error, UnicodeDecodeError) and (conflict := find_conflict(text)) is not None:
+            line, end_line = (text.count("\n", 0, at) + 1 for at in (conflict.first, conflict.last))
+            raise RequestError(f"{shown}:{line}: {conflict.message(line, end_line)}") from None
         if isinstance(error, UnicodeDecodeError):
             line, byte = content.count(b"\n", 0, error.start) + 1, content[error.start]
             reason = f"byte 0x{byte:02X} is not UTF-8; save the file as UTF-8"

@@ -1,7 +1,8 @@
 """What a change of the repository does to the jobs in it: two trees compared as data, folded for people.
 
-    before, after = read(side, …), read(side, …)     # diff.trees: every job of a tree, compiled and lowered
-    found = compare(before, after, "lowered")          # a Diff: the impact, the jobs, and the changes, folded
+    touched = find_touched(before, after, changed)     # diff.touched: the files that depend on the change
+    before, after = Tree(files, …), Tree(files, …)     # diff.trees: facts of every job, compiled and lowered
+    found = compare(before, after, "lowered", known)   # a Diff: the impact, the jobs, and the changes, folded
     report.diff_text | diff_markdown | diff_json       # .render(found) is text
 
 Who has paths, a base and flags and wants a Diff calls ``podplan.cli.diff.compared(paths, base=…, **flags)``;
@@ -16,6 +17,6 @@ from __future__ import annotations
 
 from podplan.diff.comparing import compare
 from podplan.diff.model import Count, Diff, Difference, Impact, JobChange, Queue
-from podplan.diff.trees import Tree, read
+from podplan.diff.trees import Tree
 
-__all__ = ["Count", "Diff", "Difference", "Impact", "JobChange", "Queue", "Tree", "compare", "read"]
+__all__ = ["Count", "Diff", "Difference", "Impact", "JobChange", "Queue", "Tree", "compare"]

@@ -1,27 +1,27 @@
-"""Two trees compared: what becomes of each job, and what changes, folded over everything it changes in."""
+"""Two trees compared: what becomes of each job, and what changes, folded over everything it changes in.
+
+The trees are read file by file, side by side, so that most pairs are at hand together and nothing is kept.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from podplan.diff.folding import JOB, TRAINING, Folding
 from podplan.diff.impact import impact
 from podplan.diff.lowered import Lowered, lowered
 from podplan.diff.model import ABSENT, Diff, Difference, JobChange, Level
-from podplan.diff.outcomes import is_unknown, of_broken, outcome
-from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, paired
-from podplan.diff.trees import Job, Stale, Tree
+from podplan.diff.outcomes import UNCHANGED, Compared, effect_of, is_unknown, of_broken, outcome
+from podplan.diff.pairing import Pair, identity, mended_faults, new_faults, paired, paired_in_file
+from podplan.diff.trees import Job, Ref, Stale, Tree, Whole
+from podplan.diff.unchanged import Unchanged
 from podplan.diff.values import Delta, compared
-from podplan.facts.changes import is_named_later
 from podplan.findings import Location, Path
 from podplan.lint.locate import locate
-from podplan.lint.redaction import redactor_for
 from podplan.provenance import Doc, trace
 from podplan.redaction.redactor import Redactor, path_steps, redact_change
-
-_HOLDS_TEXT = ("Secret", "ConfigMap")
 
 
 class _Part(NamedTuple):
@@ -43,26 +43,26 @@ class _Seen(NamedTuple):
     told: list[_Part]
 
 
-def compare(before: Tree, after: Tree, level: Level = "lowered", base: str = "", head: str = "") -> Diff:
-    """What differs between two trees. ``base`` and ``head`` are what people call them.
+def compare(before: Tree, after: Tree, level: Level) -> Diff:
+    """What differs between two trees, which are read here.
 
     At ``source`` that is profiles as resolved, and CRs that are written by hand; at ``cr`` all CRs; at
     ``lowered`` the objects that the controllers make, and of the CRs what none of those shows.
     """
+    comparing = _Comparing(before, after, level)
+    for path in dict.fromkeys((*after.files.names, *before.files.names)):
+        comparing.read(path)
+    before.finish()
+    after.finish()
     pairs = paired(before, after)
-    secrets = _redactor((*before.jobs, *after.jobs))
     changes: list[JobChange] = []
-    folding = Folding()
+    numbers: dict[Ref, int] = {}
     for pair in pairs:
-        seen = _seen(pair, level) if pair.before is not None and pair.after is not None else None
-        change = outcome(pair, seen.cr if seen else None, bool(seen and seen.told))
+        change = outcome(pair, comparing.of(pair))
         if change is None:
             continue
-        if seen is not None and change.what == "changed":
-            for part in seen.told:
-                place = _placer(part.doc, part.path)
-                words = {change.name: JOB, f"containers[{part.training}]": TRAINING}
-                folding.add(part.kind, part.delta, len(changes), words, place, part.role, part.objects)
+        if change.what == "changed" and pair.after is not None:
+            numbers[pair.after.ref] = len(changes)
         changes.append(change)
     changes += [of_broken(one, "broken") for one in new_faults(before, after, pairs)]
     changes += [of_broken(one, "mended") for one in mended_faults(before, after, pairs)]
@@ -72,20 +72,60 @@ def compare(before: Tree, after: Tree, level: Level = "lowered", base: str = "",
         [pair.before for pair in counted if pair.before is not None],
         [pair.after for pair in counted if pair.after is not None],
     )
-    told = tuple(_redacted(one, secrets) for one in folding.differences())
-    return Diff(base, head, level, sums, tuple(changes), told, tuple(_notes(after, before, pairs, changes)))
+    secrets = Redactor(before.secrets | after.secrets)
+    told = tuple(_redacted(one, secrets) for one in comparing.folding.differences(numbers))
+    notes = tuple(_notes(after, before, pairs, changes))
+    return Diff("", "", level, sums, tuple(changes), told, notes)
 
 
-def _seen(pair: Pair, level: Level) -> _Seen:
-    one, other = pair.before, pair.after
-    assert one is not None
-    assert other is not None
-    told = _renaming(one, other)
+class _Comparing:
+    """Pairs of jobs, compared while both are at hand; those that are not are made again."""
+
+    def __init__(self, before: Tree, after: Tree, level: Level) -> None:
+        self.folding = Folding()
+        self._before, self._after, self._level = before, after, level
+        self._unchanged = Unchanged(before, after)
+        self._compared: dict[tuple[Ref, Ref], Compared] = {}
+
+    def read(self, path: str) -> None:
+        """Reads one more file of both trees, and compares the jobs that are paired within it.
+
+        Jobs of which nothing changes are made once: they are there for the sums.
+        """
+        now = self._after.read(path)
+        if self._unchanged.holds(path, now):
+            self._before.adopt(now)
+            self._compared.update(((job.ref, job.ref), UNCHANGED) for job in now)
+            return
+        for one, other in paired_in_file(self._before.read(path), now):
+            self._compare(one, other)
+
+    def of(self, pair: Pair) -> Compared | None:
+        """What a pair comes to; None where it is none."""
+        if pair.before is None or pair.after is None:
+            return None
+        return self._compared.get((pair.before.ref, pair.after.ref)) or self._compare(pair.before, pair.after)
+
+    def _compare(self, was: Job, now: Job) -> Compared:
+        one, other = self._before.whole(was), self._after.whole(now)
+        seen = _seen(one, other, was, now, self._level)
+        effect = effect_of(one.cr.data, other.cr.data, seen.cr)
+        found = Compared(bool(seen.cr), bool(seen.told), effect)
+        self._compared[was.ref, now.ref] = found
+        for part in seen.told:
+            words = {now.name: JOB, f"containers[{part.training}]": TRAINING}
+            place = _placer(part.doc, part.path)
+            self.folding.add(part.kind, part.delta, now.ref, words, place, part.role, part.objects)
+        return found
+
+
+def _seen(one: Whole, other: Whole, was: Job, now: Job, level: Level) -> _Seen:
+    told = _renaming(was, now)
     of_cr = list(compared(told(one.cr.data), other.cr.data))
     if level == "source" and one.profile is not None and other.profile is not None:
         parts = compared(_own(one.profile.data), _own(other.profile.data))
         return _Seen(of_cr, [_part("JobProfile", delta, one.profile, other.profile) for delta in parts])
-    in_cr = [_part(other.kind, delta, one.cr, other.cr) for delta in of_cr]
+    in_cr = [_part(now.kind, delta, one.cr, other.cr) for delta in of_cr]
     if level != "lowered" or not (one.lowered and other.lowered):
         return _Seen(of_cr, in_cr)
     below = list(lowered(one.groups, other.groups, told))
@@ -132,7 +172,7 @@ def _renaming(one: Job, other: Job) -> Callable[[Any], Any]:
     return told if old != new or spaces[0] != spaces[1] else lambda value: value
 
 
-def _covered(parts: list[Lowered], one: Job, other: Job) -> Callable[[Delta], bool]:
+def _covered(parts: list[Lowered], one: Whole, other: Whole) -> Callable[[Delta], bool]:
     """Whether lowered objects show a change of the CR, by where their values come from."""
     ways: list[tuple[bool, Path]] = []
     counts = any(part.delta.part == "" for part in parts)
@@ -159,13 +199,6 @@ def _covered(parts: list[Lowered], one: Job, other: Job) -> Callable[[Delta], bo
 
 def _placer(doc: Doc | None, path: Path) -> Callable[[], Location | None]:
     return lambda: locate(doc, path).location if doc is not None and path else None
-
-
-def _redactor(jobs: Iterable[Job]) -> Redactor:
-    """What hides the secrets of profiles, CRs, and lowered objects that hold text of them."""
-    docs = [doc for job in jobs for doc in (job.cr, job.profile) if doc is not None]
-    docs += [group.doc for job in jobs for group in job.groups if group.doc.data["kind"] in _HOLDS_TEXT]
-    return redactor_for(docs)
 
 
 def _redacted(one: Difference, secrets: Redactor) -> Difference:
@@ -199,7 +232,7 @@ def _twice(before: Tree, after: Tree) -> Iterator[str]:
         again = [
             job
             for job in {identity(job): job for job in tree.jobs if job.is_job}.values()
-            if more[identity(job)] > max(fewer[identity(job)], 1) and not is_named_later(job.cr.data)
+            if more[identity(job)] > max(fewer[identity(job)], 1) and not job.is_named_later
         ]
         if again:
             job = again[0]

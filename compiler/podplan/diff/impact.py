@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from podplan.diff.model import Count, Impact, JobChange, Queue
 from podplan.diff.trees import Job
 from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._jobs import pod_group, queue_of, total
-from podplan.lint.checks._resources import ACCELERATOR, effective, resources
-from podplan.lint.subject import Job as Seen
+from podplan.lint.checks._resources import ACCELERATOR
 
 
-def size(job: Job | None) -> tuple[int, int]:
-    """How many Pods a job has, and how many GPUs they have together."""
-    return total([group for group in job.groups if group.doc.data["kind"] == "Pod"]) if job else (0, 0)
-
-
-def impact(changes: Iterable[JobChange], before: Iterable[Job], after: Iterable[Job]) -> Impact:
-    """The sums over all jobs; ``changes`` are counted by what they are."""
-    left, right = list(before), list(after)
-    pods, gpus = (
-        Count(sum(size(job)[part] for job in left), sum(size(job)[part] for job in right)) for part in (0, 1)
-    )
-    found = Impact(pods, gpus, tuple(_queues(left, right)))
+def impact(changes: Iterable[JobChange], before: Sequence[Job], after: Sequence[Job]) -> Impact:
+    """The sums over jobs; ``changes`` are counted by what they are."""
+    pods = Count(sum(job.pods for job in before), sum(job.pods for job in after))
+    gpus = Count(sum(job.gpus for job in before), sum(job.gpus for job in after))
+    found = Impact(pods, gpus, tuple(_queues(before, after)))
     for change in changes:
         name = _counted_as(change)
         if name and change.is_job:
@@ -38,7 +29,7 @@ def _counted_as(change: JobChange) -> str:
     return {"re-run": "rerun", "in-place": "changed", "none": "relabelled", None: ""}[change.effect]
 
 
-def _queues(before: list[Job], after: list[Job]) -> Iterator[Queue]:
+def _queues(before: Sequence[Job], after: Sequence[Job]) -> Iterator[Queue]:
     left, right = _asked(before), _asked(after)
     # Inventories are known by their jobs; a side without any says nothing of them.
     quotas_before, quotas = _quotas(before or after), _quotas(after or before)
@@ -54,13 +45,8 @@ def _asked(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
     """What the jobs of a queue ask for, by queue and resource."""
     found: dict[tuple[str, str], int] = {}
     for job in jobs:
-        gang = pod_group(_seen(job))
-        if gang is None:
-            continue
-        for group in _seen(job).pods:
-            for resource in resources(group):
-                key = queue_of(gang), resource
-                found[key] = found.get(key, 0) + effective(group, resource) * group.replicas
+        for queue, resource, units in job.asks:
+            found[queue, resource] = found.get((queue, resource), 0) + units
     return found
 
 
@@ -76,7 +62,3 @@ def _quotas(jobs: Iterable[Job]) -> dict[tuple[str, str], int]:
                 if units is not None:
                     found[queue, resource] = units
     return found
-
-
-def _seen(job: Job) -> Seen:
-    return Seen(job.cr, job.groups, job.profile, job.inventory)

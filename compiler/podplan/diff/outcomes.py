@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from podplan.diff.impact import size
 from podplan.diff.model import ABSENT, Count, JobChange
 from podplan.diff.pairing import Pair
 from podplan.diff.trees import Broken
@@ -15,16 +14,23 @@ from podplan.findings import Path
 MAX_FINDINGS = 3  # of a broken job
 
 
-def outcome(pair: Pair, of_cr: list[Delta] | None, is_told: bool) -> JobChange | None:
-    """What becomes of a job; None where nothing does.
+class Compared(NamedTuple):
+    """What a pair of jobs comes to: whether the CRs differ, whether anything does at the level that was asked
+    for, and what applying the change does."""
 
-    ``of_cr`` is what differs in its CR, None where it is only on one side; ``is_told`` says whether anything
-    differs at the level that was asked for.
-    """
+    of_cr: bool
+    is_told: bool
+    effect: Change | None
+
+
+UNCHANGED = Compared(of_cr=False, is_told=False, effect=None)
+
+
+def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
+    """What becomes of a job; None where nothing does. ``compared`` is None where it is only on one side."""
     job = pair.after or pair.before
     assert job is not None
-    sizes = zip(size(pair.before), size(pair.after), strict=True)
-    pods, gpus = (Count(*counts) for counts in sizes)
+    was = pair.before
     found = JobChange(
         "created",
         job.kind,
@@ -33,38 +39,39 @@ def outcome(pair: Pair, of_cr: list[Delta] | None, is_told: bool) -> JobChange |
         job.environment,
         job.variant,
         job.file,
-        pods=pods,
-        gpus=gpus,
+        pods=Count(was.pods if was else 0, pair.after.pods if pair.after else 0),
+        gpus=Count(was.gpus if was else 0, pair.after.gpus if pair.after else 0),
         is_job=job.is_job,
     )
     if pair.after is not None and pair.after.findings:
-        was_broken = pair.before is not None and pair.before.findings
-        if was_broken and not of_cr:
+        if was is not None and was.findings and not (compared and compared.of_cr):
             return None
         return found._replace(what="broken", findings=_few(pair.after.findings))
-    if pair.before is None:
+    if was is None:
         cause = pair.mended
         return found if cause is None else found._replace(what="mended", findings=_few(cause.findings))
     if pair.after is None:
         if pair.wrong is not None:
             return found._replace(what="broken", findings=_few(pair.wrong.findings), file=pair.wrong.file)
         return found._replace(what="removed")
-    if pair.before.findings:
-        return found._replace(what="mended", findings=_few(pair.before.findings))
-    assert of_cr is not None
-    was = pair.before
+    if was.findings:
+        return found._replace(what="mended", findings=_few(was.findings))
+    assert compared is not None
     if (was.namespace, was.name) != (job.namespace, job.name):
         old = was.name if was.namespace == job.namespace else f"{was.namespace}/{was.name}"
         return found._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
-    if not of_cr and not is_told:
+    if not compared.of_cr and not compared.is_told:
         return None
-    effect = _effect(was.cr.data, job.cr.data, of_cr) if job.is_job and of_cr else None
+    effect = compared.effect if job.is_job else None
     if effect is None:
         return found._replace(what="changed", effect=None if job.is_job else "in-place")
     return found._replace(what="changed", effect=effect.how, effects=effect.decisive)
 
 
-def _effect(was: Any, now: Any, deltas: list[Delta]) -> Change:
+def effect_of(was: Any, now: Any, deltas: list[Delta]) -> Change | None:
+    """What applying a CR in the place of another does; None where they do not differ."""
+    if not deltas:
+        return None
     paths: list[Path] = []
     for delta in deltas:
         path = delta.before_path if delta.after is ABSENT else delta.after_path

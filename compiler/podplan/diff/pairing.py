@@ -20,22 +20,42 @@ class Pair(NamedTuple):
 
 def paired(before: Tree, after: Tree) -> list[Pair]:
     """All jobs of both trees, in the order of ``after``, then what was before."""
-    left, right = list(before.jobs), list(after.jobs)
+    left, right = before.jobs, after.jobs
     found: dict[int, Job] = {}  # by the index in ``right``
     for by in (_identity_in_file, identity, _source, _place):
         _match(left, right, found, by)
     _match(left, right, found, _whatever_kind, _is_faulty)
-    matched = {id(job) for job in found.values()}
-    gone = [job for job in left if id(job) not in matched]
-    wrong, mended = list(after.broken), list(before.broken)
+    matched = {job.ref for job in found.values()}
+    wrong, mended = _ByOrigin(after.broken), _ByOrigin(before.broken)
     pairs = []
     for number, job in enumerate(right):
         was = found.get(number)
-        cause = None if was is not None else next((one for one in mended if _is_of(one, job)), None)
-        pairs.append(Pair(was, job, None, cause))
-    for job in gone:
-        pairs.append(Pair(job, None, next((one for one in wrong if _is_of(one, job)), None)))
+        pairs.append(Pair(was, job, None, mended.of(job) if was is None else None))
+    pairs += [Pair(job, None, wrong.of(job)) for job in left if job.ref not in matched]
     return pairs
+
+
+def paired_in_file(before: list[Job], after: list[Job]) -> Iterator[tuple[Job, Job]]:
+    """The jobs of one file that ``paired`` pairs within it."""
+    found: dict[int, Job] = {}
+    _match(before, after, found, _identity_in_file)
+    return ((was, after[number]) for number, was in found.items())
+
+
+class _ByOrigin:
+    """What is broken, by the profile or the file that it is of."""
+
+    def __init__(self, broken: Iterable[Broken]) -> None:
+        self._known: dict[tuple[str, str], list[Broken]] = {}
+        for one in broken:
+            key = (one.origin, "") if one.origin else ("", one.file)
+            self._known.setdefault(key, []).append(one)
+
+    def of(self, job: Job) -> Broken | None:
+        """The first that a job is of."""
+        of_origin = self._known.get((job.origin, ""), []) if job.origin else []
+        found = [one for one in of_origin if _is_of(one, job)] + self._known.get(("", job.file), [])
+        return found[0] if found else None
 
 
 def new_faults(before: Tree, after: Tree, pairs: Iterable[Pair]) -> Iterator[Broken]:
@@ -66,14 +86,10 @@ def _place_of(one: Broken) -> tuple[Hashable, ...]:
 
 
 def _is_of(one: Broken, job: Job) -> bool:
-    """Whether a job is of what is broken."""
-    if one.origin:
-        return (
-            one.origin == job.origin
-            and (one.environments is None or job.environment in one.environments)
-            and (one.variants is None or job.variant in one.variants)
-        )
-    return one.file == job.file
+    """Whether a job of the profile that is broken is among what is."""
+    return (one.environments is None or job.environment in one.environments) and (
+        one.variants is None or job.variant in one.variants
+    )
 
 
 def _match(
@@ -84,15 +100,15 @@ def _match(
     fits: Callable[[Job, Job], bool] = lambda _was, _is: True,
 ) -> None:
     """Pairs those that are left, by a key: the first with the first, the second with the second."""
-    taken = {id(job) for job in found.values()}
-    free = dict(_numbered((job for job in left if id(job) not in taken), by))
+    taken = {job.ref for job in found.values()}
+    free = dict(_numbered((job for job in left if job.ref not in taken), by))
     waiting = [(number, job) for number, job in enumerate(right) if number not in found]
     keys = _numbered((job for _, job in waiting), by)
-    numbers = {id(job): number for number, job in waiting}
+    numbers = {job.ref: number for number, job in waiting}
     for key, job in keys:
         other = free.get(key)
         if other is not None and fits(other, job):
-            found[numbers[id(job)]] = other
+            found[numbers[job.ref]] = other
 
 
 def _numbered(
@@ -107,13 +123,12 @@ def _numbered(
 
 
 def _identity_in_file(job: Job) -> Hashable:
-    return job.file, identity(job)
+    return job.path, identity(job)
 
 
 def identity(job: Job) -> Hashable:
     """What a cluster tells objects apart by, in each environment."""
-    group = str(job.cr.data.get("apiVersion", "")).rpartition("/")[0]
-    return group, job.kind, job.namespace, job.name, job.environment
+    return job.group, job.kind, job.namespace, job.name, job.environment
 
 
 def _source(job: Job) -> Hashable | None:
@@ -127,7 +142,7 @@ def _place(job: Job) -> Hashable | None:
 
 
 def _whatever_kind(job: Job) -> Hashable | None:
-    return (job.file, job.namespace, job.name, job.environment) if job.is_job else None
+    return (job.path, job.namespace, job.name, job.environment) if job.is_job else None
 
 
 def _is_faulty(was: Job, now: Job) -> bool:

@@ -14,7 +14,7 @@ from podplan.formatting.extents import Extent, extents
 from podplan.formatting.order import ordered
 from podplan.formatting.printing import lines_of
 from podplan.provenance import Doc
-from podplan.reading.documents import classified, items
+from podplan.reading.documents import classified
 from podplan.source import Source, read
 from podplan.source.places import LINE_BREAK
 from podplan.source.tree import Tree
@@ -46,11 +46,6 @@ def formatted(source: Source) -> str:
     if new != text:
         _demand_equal(source, read(new.encode(), source.file))
     return new
-
-
-def formats(source: Source) -> bool:
-    """Whether a file holds something to format."""
-    return any(item.what in SCHEMAS for item in items(source))
 
 
 def _extents(source: Source) -> Iterator[tuple[Extent, str]]:

@@ -74,18 +74,35 @@ def apply_to_all(
                 yield number, _as_seen(policy, subject, hit)
 
 
-def apply_to_variants(policies: Iterable[Policy], jobs: tuple[Job, ...]) -> Iterator[Seen]:
-    """What the policies about a profile as a whole say; ``jobs`` are all its variants, one at least."""
-    first = jobs[0]
-    profile = first.profile
-    if profile is None:
-        return iter(())
-    subjects = [Subject(profile, first, data=profile.data, jobs=jobs)]
-    return _seen(
-        (policy, checks.decided_by(policy), subjects)
-        for policy in policies
-        if policy.scope.level == "variants" and not _lacks(policy, first)
-    )
+class Variants:
+    """The variants of a profile, one after the other, and what the policies about it as a whole say."""
+
+    def __init__(self, policies: Iterable[Policy]) -> None:
+        policies = [policy for policy in policies if policy.scope.level == "variants"]
+        bodies = (policy.body for policy in policies if policy.evaluator == "check")
+        self._kept = {body: checks.keeper(body) for body in bodies}
+        self._policies = policies
+        self._first: Job | None = None
+
+    def add(self, job: Job) -> None:
+        """One more; only the first is kept."""
+        if job.profile is None or not self._policies:
+            return
+        self._first = self._first or job
+        for kept in self._kept.values():
+            kept.add(job)
+
+    def seen(self) -> Iterator[Seen]:
+        """What the policies say of all that were added."""
+        first = self._first
+        if first is None or first.profile is None:
+            return iter(())
+        subject = Subject(first.profile, first, data=first.profile.data)
+        return _seen(
+            (policy, checks.decided_by(policy), [subject._replace(kept=self._kept.get(policy.body))])
+            for policy in self._policies
+            if not _lacks(policy, first)
+        )
 
 
 def lacking(policies: tuple[Policy, ...], job: Job) -> tuple[Policy, ...]:

@@ -16,6 +16,7 @@ from podplan.lint.anchors import ON_SECRETS
 from podplan.reading.files import from_root
 from podplan.requests import RequestError
 from podplan.selecting import show
+from podplan.source.conflicts import find_conflict
 from podplan.typing import Any, NamedTuple
 
 REASON = "baseline"
@@ -145,6 +146,9 @@ def parsed(text: str, file: str) -> tuple[Entry, ...]:
     try:
         data = json.loads(text.removeprefix("\ufeff"))  # some editors put a byte order mark before it
     except (ValueError, RecursionError) as error:
+        if (conflict := find_conflict(text)) is not None:
+            line, end_line = (text.count("\n", 0, at) + 1 for at in (conflict.first, conflict.last))
+            raise RequestError(f"{file}:{line}: {conflict.message(line, end_line)}") from None
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise RequestError(
             f"{file}{where}: this is no JSON; podplan baseline create makes the file"

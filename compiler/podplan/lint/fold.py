@@ -25,48 +25,101 @@ FOR_ALL = "the line is for all variants, and only some need it"
 FORM_AGAIN = ("SCHEMA", "PROF011", "PROF02")
 
 
-def findings(
-    sightings: Iterable[Sighting],
-    secrets: Callable[[], Redactor | None],
-    variants: Sequence[str] = ("",),
-) -> list[Finding]:
-    """The findings of one item, in the order of their places; ``variants`` are the ids of all that it has.
+class _Equal:
+    """What is equal in several variants: the first finding, the data of its document, and where else it is.
+
+    ``lowered`` are the replicas of the first variant; each of ``variants`` has its number in the item.
+    """
+
+    __slots__ = ("data", "first", "lowered", "variants")
+
+    def __init__(self, first: Finding, data: Any) -> None:
+        self.first, self.data = first, data
+        self.variants: dict[str | None, int] = {}
+        self.lowered: list[Lowered] = []
+
+    def add(self, found: Finding, variant: str | None, number: int) -> None:
+        """The same in a variant."""
+        self.variants.setdefault(variant, number)
+        if found.lowered is not None and variant == next(iter(self.variants)):
+            self.lowered.append(found.lowered)
+
+    def merge(self, other: _Equal) -> None:
+        """One that is equal without the secrets in it."""
+        if next(iter(other.variants)) == next(iter(self.variants)):
+            self.lowered += other.lowered
+        both = {**other.variants, **self.variants}
+        self.variants = dict(sorted(both.items(), key=lambda entry: entry[1]))
+
+
+class Fold:
+    """Folds what was seen in one item into findings. It keeps one finding of many that are equal, and no
+    document that was made on the way."""
+
+    def __init__(self) -> None:
+        self._equal: dict[tuple[object, ...], _Equal] = {}
+        self._numbers: dict[str | None, int] = {}
+
+    def add(self, sighting: Sighting) -> None:
+        """One more, in the order of the variants."""
+        found, data = _finding(sighting)
+        number = self._numbers.setdefault(sighting.variant, len(self._numbers))
+        # Not by path: an alias leads to one line along several of them.
+        key = (found.rule, found.message, found.location[:-1])
+        if key not in self._equal:
+            self._equal[key] = _Equal(found, data)
+        self._equal[key].add(found, sighting.variant, number)
+
+    def findings(self, secrets: Redactor | None, variants: Sequence[str] = ("",)) -> list[Finding]:
+        """The findings in the order of their places; ``variants`` are the ids of all that the item has.
+
+        What ``secrets`` hides is in none of them.
+        """
+        names: Names = {}
+        equal = self._redacted(secrets) if secrets else self._equal
+        made = [
+            found._replace(anchor=anchor(found, entry.data, names, secrets))
+            for entry, found in ((entry, _one(entry, variants)) for entry in equal.values())
+        ]
+        by_form = {found.location for found in made if found.rule == "PROF001"}
+        by_cr = {found.location for found in made if found.level == "cr" and _of_schema(found)}
+        # A consequence is not told beside its cause: what the form of a profile says already, resolving and
+        # compiling need not say again, nor the Pods what the CR says of the same value.
+        told = (
+            found
+            for found in made
+            if not (found.rule.startswith(FORM_AGAIN) and found.location in by_form)
+            and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
+        )
+        return sorted(told, key=_order)
+
+    def _redacted(self, secrets: Redactor) -> dict[tuple[object, ...], _Equal]:
+        """The same without the secrets; what differed in these alone is equal."""
+        from podplan.lint.redaction import redact_finding
+
+        kept: dict[tuple[object, ...], _Equal] = {}
+        for entry in self._equal.values():
+            entry.first = redact_finding(entry.first, secrets)
+            key = (entry.first.rule, entry.first.message, entry.first.location[:-1])
+            if key in kept:
+                kept[key].merge(entry)
+            else:
+                kept[key] = entry
+        return kept
+
+    def __bool__(self) -> bool:
+        return bool(self._equal)
+
+
+def findings(sightings: Iterable[Sighting], secrets: Callable[[], Redactor | None]) -> list[Finding]:
+    """The findings of one item that has no variants, as ``Fold`` gives them.
 
     What ``secrets`` gives hides secrets, None for there are none; it is asked for where there is a finding.
     """
-    folded: dict[tuple[object, ...], list[tuple[Finding, str | None]]] = {}
-    documents: dict[tuple[object, ...], Any] = {}
+    fold = Fold()
     for sighting in sightings:
-        found, data = _finding(sighting)
-        found = _without(found, secrets())
-        # Not by path: an alias leads to one line along several of them.
-        key = (found.rule, found.message, found.location[:-1])
-        folded.setdefault(key, []).append((found, sighting.variant))
-        documents.setdefault(key, data)
-    names: Names = {}
-    made = [
-        found._replace(anchor=anchor(found, documents[key], names, secrets()))
-        for key, found in ((key, _one(group, variants)) for key, group in folded.items())
-    ]
-    by_form = {found.location for found in made if found.rule == "PROF001"}
-    by_cr = {found.location for found in made if found.level == "cr" and _of_schema(found)}
-    # A consequence is not told beside its cause: what the form of a profile says already, resolving and
-    # compiling need not say again, nor the Pods what the CR says of the same value.
-    told = (
-        found
-        for found in made
-        if not (found.rule.startswith(FORM_AGAIN) and found.location in by_form)
-        and not (found.level == "lowered" and _of_schema(found) and found.location in by_cr)
-    )
-    return sorted(told, key=_order)
-
-
-def _without(found: Finding, secrets: Redactor | None) -> Finding:
-    if not secrets:
-        return found
-    from podplan.lint.redaction import redact_finding
-
-    return redact_finding(found, secrets)
+        fold.add(sighting)
+    return fold.findings(secrets()) if fold else []
 
 
 def _of_schema(found: Finding) -> bool:
@@ -164,19 +217,13 @@ def _related(sighting: Sighting, related: Iterable[tuple[Path, str]], primary: L
             yield Related(source.location, "the value comes from here too")
 
 
-def _one(group: list[tuple[Finding, str | None]], variants: Sequence[str]) -> Finding:
+def _one(equal: _Equal, variants: Sequence[str]) -> Finding:
     """One finding for all that are equal: the first, with the replicas and the variants of the others."""
-    first = group[0][0]
-    hit = tuple(dict.fromkeys(variant for _, variant in group))
+    first, hit = equal.first, equal.variants
     if first.lowered is not None:
-        same = [
-            found.lowered
-            for found, variant in group
-            if found.lowered is not None
-            and variant == hit[0]
-            and _stem(found.lowered) == _stem(first.lowered)
-        ]
-        first = first._replace(lowered=first.lowered._replace(indexes=_joined([low.indexes for low in same])))
+        stem = _stem(first.lowered)
+        indexes = [lowered.indexes for lowered in equal.lowered if _stem(lowered) == stem]
+        first = first._replace(lowered=first.lowered._replace(indexes=_joined(indexes)))
     if len(variants) > 1 and None not in hit:
         others = [id_ for id_ in variants if id_ not in hit]
         first = first._replace(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from podplan.findings import Edit, Finding, Location, Related
@@ -18,11 +18,16 @@ Spans = list[tuple[int, int]]
 
 def redactor_for(docs: Iterable[Doc | None], values: Iterable[str] = ()) -> Redactor:
     """What hides the secrets of documents and of all that they were made of, and further ``values``."""
+    return Redactor([*values, *secrets_behind(docs)])
+
+
+def secrets_behind(docs: Iterable[Doc | None]) -> Iterator[str]:
+    """The secrets of documents and of all that they were made of."""
     behind = {id(one): one for doc in docs if doc is not None for one in documents(doc)}
-    return Redactor([*values, *(value for doc in behind.values() for value in _values(doc))])
+    return (value for doc in behind.values() for value in _values(doc))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _values(doc: Doc) -> tuple[str, ...]:
     return tuple(secret_values(doc.data))
 

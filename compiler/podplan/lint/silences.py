@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from podplan.findings import Finding
 from podplan.lint.policy import Policy
@@ -119,17 +119,25 @@ class Silences:
 
     def annotated(self, file: str, docs: Iterable[Doc], findings: Iterable[Finding]) -> list[Finding]:
         """The findings about objects of a file, without what the annotations of these silence."""
-        suppressions: dict[str, list[Suppression]] = {}
-        for doc in docs if self.terms.heed_ignores else ():
-            if not _is_annotated(doc):
-                continue
-            from podplan.lint.suppression import annotated
+        suppressions = {key: usable for doc in docs for key, usable in self.annotations(file, doc)}
+        return self.without_annotated(suppressions, findings)
 
-            usable, faults = annotated(doc, self.terms)
-            if usable:
-                suppressions[_key(identity(doc.data))] = usable
-            self._annotations.update(dict.fromkeys(usable, file))
-            self._faults.update(dict.fromkeys(faults))
+    def annotations(self, file: str, doc: Doc) -> Iterator[tuple[str, list[Suppression]]]:
+        """The suppressions in the annotations of an object of a file, if it has any."""
+        if not (self.terms.heed_ignores and _is_annotated(doc)):
+            return
+        from podplan.lint.suppression import annotated
+
+        usable, faults = annotated(doc, self.terms)
+        if usable:
+            yield _key(identity(doc.data)), usable
+        self._annotations.update(dict.fromkeys(usable, file))
+        self._faults.update(dict.fromkeys(faults))
+
+    def without_annotated(
+        self, suppressions: Mapping[str, list[Suppression]], findings: Iterable[Finding]
+    ) -> list[Finding]:
+        """The findings without what such suppressions silence."""
         if not suppressions:
             return list(findings)
         return [self._silenced(found, suppressions.get(_key(found.object), ())) for found in findings]

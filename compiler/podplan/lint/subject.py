@@ -81,8 +81,8 @@ def _pods(job: Job) -> list[Group]:
 class Subject(NamedTuple):
     """A document that a policy is applied to; ``base`` is where the paths of its hits begin.
 
-    ``data`` is the value at ``base``: the whole document, or one container of a Pod. ``jobs`` are all
-    variants of a profile, for policies about it as a whole.
+    ``data`` is the value at ``base``: the whole document, or one container of a Pod. ``kept`` is
+    what was kept of all variants of a profile, for checks about it as a whole.
     """
 
     doc: Doc
@@ -90,7 +90,7 @@ class Subject(NamedTuple):
     group: Group | None = None
     base: Path = ()
     data: Any = None
-    jobs: tuple[Job, ...] = ()
+    kept: Any = None
 
 
 class Hit(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from podplan.limits import BoundExceeded
 from podplan.lsp.documents import MAX_CHECKED
 from podplan.reading.documents import items
-from podplan.reading.files import OutsideRoot, beside, expand, read_inside, why_no_path
+from podplan.reading.files import OutsideRoot, beside, files_below, read_inside, why_no_path
 from podplan.source import read
 from podplan.typing import NamedTuple
 
@@ -30,7 +30,7 @@ def extending(root: str, exclude: Sequence[str], known: Mapping[str, Extending])
     from hashlib import blake2b
 
     found: dict[str, Extending] = {}
-    for number, file in enumerate(expand([root], exclude)):
+    for number, file in enumerate(files_below(root, exclude, [])):
         if number >= MAX_FILES:
             break
         try:

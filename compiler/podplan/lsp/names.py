@@ -14,7 +14,7 @@ from podplan.lsp.workspace import Workspace
 from podplan.profile.resolve import INVENTORY_FIELDS
 from podplan.provenance import Doc
 from podplan.reading.documents import items
-from podplan.reading.files import OutsideRoot, expand, in_repository, read_inside, root_of
+from podplan.reading.files import OutsideRoot, files_below, in_repository, read_inside, root_of
 from podplan.source import read
 from podplan.typing import Any, NamedTuple
 
@@ -124,7 +124,7 @@ def bases(spot: Spot, workspace: Workspace) -> list[str]:
         return []
     root, folder = root_of(path), os.path.dirname(os.path.realpath(path))
     found = []
-    for number, file in enumerate(expand([root], workspace.asked(path).exclude)):
+    for number, file in enumerate(files_below(root, workspace.asked(path).exclude, [])):
         if number >= MAX_FILES:
             break
         try:

@@ -24,6 +24,7 @@ from podplan.source import Document, Source, read
 from podplan.source.tree import Tree
 from podplan.typing import Any, NamedTuple
 
+SORTS = frozenset({"cr", "profile", "base"})
 MAX_STEPS = 1_000  # of one file
 MAX_FAILED = 4  # that are told apart in one file; each takes reading its document a dozen times
 DOES_NOT_HOLD = "the text around it does not allow it"
@@ -70,7 +71,7 @@ class _Cut(NamedTuple):
 
 def migrates(source: Source) -> bool:
     """Whether a file holds a CR, a profile or a base."""
-    return any(item.what in ("cr", "profile", "base") for item in items(source))
+    return any(item.what in SORTS for item in items(source))
 
 
 def migrated(source: Source) -> Migrated:

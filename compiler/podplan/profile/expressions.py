@@ -15,6 +15,7 @@ from podplan.limits import (
     MAX_EXPRESSION_LENGTH,
     MAX_EXPRESSION_RESULTS_TOTAL,
     MAX_EXPRESSIONS_COMPILED,
+    MAX_RESOLVED_NODES,
 )
 from podplan.nearest import meant_or_known
 from podplan.patterns import pattern
@@ -50,10 +51,11 @@ class Scope(NamedTuple):
 
 
 class Budget:
-    """What all expressions of one profile and their results may come to in characters."""
+    """What all expressions of one profile and their results may come to in characters, and what is kept."""
 
     def __init__(self) -> None:
         self.left = MAX_EXPRESSION_RESULTS_TOTAL
+        self._room = MAX_RESOLVED_NODES
         self._compared: set[tuple[str, str]] = set()
         self._meant: dict[tuple[str, str, str], str] = {}
 
@@ -67,6 +69,13 @@ class Budget:
             near = meant_or_known(step, scope.known[name]) if compared else ""
             self._meant[key] = near or ("" if scope.known[name] else f"; the profile has no {name}")
         return self._meant[key]
+
+    def keeps(self, nodes: int) -> bool:
+        """Whether there is room for so many values of resolved instances; if so, it is taken."""
+        if nodes > self._room:
+            return False
+        self._room -= nodes
+        return True
 
     def spend(self, size: int) -> None:
         self.left -= size

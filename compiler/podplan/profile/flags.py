@@ -15,12 +15,14 @@ from podplan.patterns import pattern
 from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
 from podplan.provenance import Cursor, Doc, Flag, at, root, split
+from podplan.schema import check_against
 from podplan.shortening import shortened
 from podplan.source.scalars import Scalar, resolve
 from podplan.typing import Any, NoReturn
 
 _STEPS = pattern(r"(?:[^.\\]|\\.)+")
 _LONGEST_SHOWN = 200  # characters of a key, and of a value, in a message
+_AS_ENVIRONMENT = ("spec", "environments", "set")
 _NOT_SETTABLE = frozenset({"extends", "environments", "matrix", "values"})
 
 
@@ -57,8 +59,23 @@ def apply(doc: Doc, sets: Mapping[str, str], problems: Problems) -> tuple[Doc, d
         at(Flag("--set"), {"spec": _listed(spec), "metadata": metadata, "params": params}), "--set"
     )
     whole = root(overlay)
+    before = len(problems)
     result = patched(doc, whole.get("spec"), whole.get("metadata"), problems)
+    if len(problems) == before:
+        problems += _problems_of_form(overlay)
     return result, {name: whole.get("params", name) for name in params}
+
+
+def _problems_of_form(overlay: Doc) -> Problems:
+    """The values that are wrong in a file too: flags are an overlay like that of an environment."""
+    fields = {**overlay.data["spec"], **overlay.data["metadata"]}
+    found: Problems = []
+    for problem in check_against("JobProfile", {"spec": {"environments": {"set": fields}}}):
+        path = problem.path[len(_AS_ENVIRONMENT) :]
+        if path and problem.path[: len(_AS_ENVIRONMENT)] == _AS_ENVIRONMENT:
+            part = "metadata" if path[0] in METADATA else "spec"
+            found.append((overlay, Problem("PROF001", problem.message, (part, *path))))
+    return found
 
 
 def _shown(text: str) -> str:

@@ -11,7 +11,7 @@ from podplan.profile.expressions import Budget, Scope, Text, find, value_of
 from podplan.profile.matrix import Instance
 from podplan.profile.merge import Problems
 from podplan.profile.values import Fault, as_text
-from podplan.provenance import Cursor, Marked, computed, root
+from podplan.provenance import Cursor, Doc, Marked, computed, root
 from podplan.typing import Any
 
 NONE, CONTENT_HASH = "none", "contentHash"
@@ -89,16 +89,18 @@ def content_hash(spec: Any) -> str:
     return sha256(canonical.encode()).hexdigest()[:8]
 
 
-def demand_unlike(named: list[tuple[Instance, Cursor]], problems: Problems) -> None:
-    """That no two instances of one profile under one environment have the same name."""
+def demand_unlike(named: list[tuple[Instance, Any]], doc: Doc, problems: Problems) -> None:
+    """That no two instances of one profile under one environment have the same name.
+
+    ``named`` are the instances with their names, and ``doc`` is the profile that has them.
+    """
     first: dict[str, Instance] = {}
-    for instance, doc in named:
-        text = doc.get("metadata", "name").value
+    written = root(doc).get("metadata", "name")
+    for instance, text in named:
         other = first.setdefault(text, instance) if isinstance(text, str) else instance
         if other is not instance:
-            written = root(doc.doc).get("metadata", "name")
             message = (
                 f'two instances, {other.id} and {instance.id}, have the name "{text}"; '
                 "leave naming.suffix out, or make it differ"
             )
-            problems.append((written.doc, Problem("PROF013", message, written.path)))
+            problems.append((doc, Problem("PROF013", message, written.path)))

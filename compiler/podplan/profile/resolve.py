@@ -8,6 +8,7 @@ Every step gives a document in which each value traces to the line or the flag t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from podplan.findings import Problem
 from podplan.limits import MAX_INSTANCE_NODES, MAX_INSTANCES, beyond
@@ -29,16 +30,20 @@ INVENTORY_FIELDS = (
 class Variant(NamedTuple):
     """A profile under one environment and one matrix instance.
 
-    ``id`` is "", "prod", "size-large.seed-1" or "prod/size-large.seed-1". ``doc`` has apiVersion, kind,
-    metadata with the name of the CR, and the spec without what this package does. ``matrix`` are the values
-    by axis and further key.
+    ``id`` is "", "prod", "size-large.seed-1" or "prod/size-large.seed-1". ``matrix`` are the values by axis
+    and further key. ``make`` gives the document; those of a big matrix are resolved anew each time.
     """
 
     id: str
     environment: str
     matrix: Mapping[str, Any]
-    doc: Doc
+    make: Callable[[], Doc]
     inventory: Doc | None
+
+    @property
+    def doc(self) -> Doc:
+        """apiVersion, kind, metadata with the name of the CR, and the spec without what this package does."""
+        return self.make()
 
 
 class Resolution(NamedTuple):
@@ -164,7 +169,7 @@ def _under(
     if problems:
         return _Under([], problems)
     if not any(plans.values()) and not any(step in doc.data["spec"] for step in STEPS) and not any(layers):
-        return _Under([Variant(environment, environment, {}, doc, inventory)], problems)
+        return _Under([Variant(environment, environment, {}, lambda: doc, inventory)], problems)
     return _instances(doc, environment, layers, plans, inventory, budget, left)
 
 
@@ -213,9 +218,9 @@ def _instances(
     known = frozenset(key for instance in found for key in instance.values)
     lacking: dict[str, None] = {}
     variants: list[Variant] = []
-    named: list[tuple[Any, Cursor]] = []
-    for instance in found:
-        own: Problems = []
+    named: list[tuple[Any, Any]] = []
+
+    def resolved(instance: Any, spent: Budget, own: Problems) -> Doc | None:
         swept = {key: cursor for key, cursor in instance.values.items() if key in params}
         for key in swept:
             if layers and key in layers[-1] and layers[-1][key].doc.name == "--set":
@@ -224,18 +229,36 @@ def _instances(
         values = choose(params, [*layers, swept], own)
         lacking.update(dict.fromkeys(values.missing))
         own.extend((doc, missing(name)) for name in values.missing)
-        if not own:
-            scope = _scope(environment, values.given, instance, known, inventory)
-            resolved = _resolved(doc, plans, scope, instance, budget, own)
-            if not own:
-                plain = {key: cursor.value for key, cursor in instance.values.items()}
-                label = "/".join(part for part in (environment, instance.id) if part)
-                variants.append(Variant(label, environment, plain, resolved, inventory))
-                named.append((instance, root(resolved)))
+        if own:
+            return None
+        return _resolved(
+            doc, plans, _scope(environment, values.given, instance, known, inventory), instance, spent, own
+        )
+
+    def resolved_again(instance: Any) -> Doc:
+        again = resolved(instance, Budget(), [])
+        assert again is not None
+        return again
+
+    is_kept = budget.keeps(heavy)
+    for instance in found:
+        own: Problems = []
+        document = resolved(instance, budget, own)
+        if document is not None and not own:
+            plain = {key: cursor.value for key, cursor in instance.values.items()}
+            label = "/".join(part for part in (environment, instance.id) if part)
+            name = root(document).get("metadata", "name")
+            make = partial(_same, document) if is_kept else partial(resolved_again, instance)
+            variants.append(Variant(label, environment, plain, make, inventory))
+            named.append((instance, name.value))
         problems.extend(own)
     before = len(problems)
-    demand_unlike(named, problems)
+    demand_unlike(named, doc, problems)
     return _Under(variants if len(problems) == before else [], problems, tuple(lacking))
+
+
+def _same(document: Doc) -> Doc:
+    return document
 
 
 def _scope(

@@ -14,8 +14,10 @@ from podplan.reading.documents import items
 from podplan.reading.files import (
     OutsideRoot,
     beside,
-    expand,
+    demand_inside,
+    files_below,
     in_user_terms,
+    is_top,
     read_found,
     root_of,
     why_no_path,
@@ -199,6 +201,7 @@ class Reader:
     def _inventory(self, root: str, path: str) -> Doc:
         self._noted.inventories.add(path)
         try:
+            demand_inside(path)
             source = self.source(root, path)
         except (OSError, OutsideRoot) as error:
             reason = reason_of(error) if isinstance(error, OSError) else str(error)
@@ -217,9 +220,11 @@ def _file(doc: Doc) -> str:
 def _inventories(root: str, shown: str, exclude: Sequence[str], instead: Mapping[str, str]) -> Iterator[str]:
     """The files below ``root``, which the user calls ``shown``, that hold an inventory.
 
-    What cannot be read is passed over: most files here have nothing to do with the one that is checked.
+    What cannot be read is skipped: most files here have nothing to do with the one that is checked.
     """
-    for path in expand([shown if os.path.realpath(shown) == root else root], exclude, nested=False):
+    folder = shown if os.path.realpath(shown) == root else root
+    # Without a repository nobody knows what the folders below belong to: they may be temporary ones.
+    for path in files_below(folder, exclude, [], "repository" if is_top(root) else "folder"):
         try:
             text = instead.get(path)
             content = read_found(root, path) if text is None else text.encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from podplan.provenance import Cursor, Doc, at, copied, root, split
 from podplan.source import Source
@@ -24,6 +24,9 @@ OBJECT_KINDS = frozenset(
         ("tensorstack.dev/v1beta1", "TensorBoard"),
     }
 )
+# What a profile is made of, with kinds of ours that do not exist, which are probably misspelt.
+OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
+ALL_SORTS = OF_PROFILES | {"cr", "object"}
 # What a file must mention before a fault in its YAML is our concern.
 OURS = (f"{CR_GROUP}/", f"{PROFILE_GROUP}/v")
 
@@ -44,6 +47,18 @@ def items(source: Source) -> Iterator[Item]:
     """The documents of a file in order, Lists taken apart."""
     for document in source.documents:
         yield from _unpacked(Doc(document.file, document.data, source=document))
+
+
+def may_hold(source: Source, sorts: Collection[str]) -> bool:
+    """Whether a file holds a document of some ``sorts``, or may hold one in a part that is not YAML."""
+    if any(item.what in sorts for item in items(source)):
+        return True
+    unread = {fault.document for fault in source.faults} - {one.index for one in source.documents}
+    if not unread:
+        return False
+    names = OURS if "cr" in sorts else (f"{PROFILE_GROUP}/v",)
+    lines = (line for line in source.text.splitlines() if not line.lstrip().startswith("#"))
+    return any(name in line for line in lines for name in names)
 
 
 def mentions_ours(text: str) -> bool:

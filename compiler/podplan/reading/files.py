@@ -13,14 +13,18 @@ from contextlib import contextmanager, suppress
 from fnmatch import fnmatch
 
 from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded, beyond
-from podplan.reading.traces import note_file, note_folder, note_unknown
-from podplan.typing import BinaryIO
+from podplan.reading.traces import note_file, note_folder, note_unknown, note_unreadable
+from podplan.requests import RequestError
+from podplan.typing import BinaryIO, Literal
 
 SUFFIXES = (".yaml", ".yml")
 GOLDEN = ".golden"  # before the suffix of a file that holds what the file without it renders to
 SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
 # O_NONBLOCK: opening a FIFO must not wait for somebody to write to it.
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+_BY_EFFECTIVE_USER = os.access in os.supports_effective_ids
 
 
 class NoSuchPath(Exception):
@@ -56,12 +60,17 @@ def _folder_of(path: str) -> str:
 def _git_top(folder: str) -> str:
     above = folder
     while True:
-        if above in _tops or os.path.exists(os.path.join(above, ".git")):
+        if is_top(above):
             return above
         parent = os.path.dirname(above)
         if parent == above:
             return ""
         above = parent
+
+
+def is_top(folder: str) -> bool:
+    """Whether a folder, by its real path, is the top of a repository, and not only the folder of a file."""
+    return folder in _tops or os.path.exists(os.path.join(folder, ".git"))
 
 
 _tops: list[str] = []  # of copies of repositories that came without .git
@@ -93,25 +102,36 @@ def demand_inside(path: str) -> None:
             top = here
 
 
+def is_in_git_folder(path: str) -> bool:
+    """Whether a path is in the ``.git`` of its repository, links followed: git runs programs from there."""
+    real = os.path.realpath(path)
+    steps = os.path.relpath(real, root_of(real)).split(os.sep)
+    return any(step.casefold() == ".git" for step in steps)
+
+
 def in_repository(path: str) -> bool:
     """Whether a file lies in a git repository."""
     return os.path.exists(os.path.join(root_of(path), ".git"))
 
 
-def expand(paths: Sequence[str], exclude: Sequence[str] = (), nested: bool = True) -> Iterator[str]:
+def expand(
+    paths: Sequence[str], exclude: Sequence[str] = (), unreadable: list[str] | None = None
+) -> Iterator[str]:
     """The files that the paths stand for, each once: files as given, YAML files below folders, sorted.
-
-    Without ``nested``, what lies in other repositories below the folders, such as worktrees, is left out.
 
     Golden renders that lie beside their profile are left out of what folders hold.
     ``exclude`` are shell patterns over the path as it would be printed, for what folders hold.
-    Raises NoSuchPath.
+    Folders that cannot be listed are skipped and added to ``unreadable``, but for those among ``paths``.
+    Raises NoSuchPath, and RequestError for what cannot be read.
     """
     seen: set[str] = set()
     for path in paths:
+        denied: list[str] = []
         if os.path.isdir(path):
-            found: Iterator[str] = _below(path, exclude, nested)
+            found: Iterator[str] = files_below(path, exclude, denied)
         elif os.path.lexists(path):
+            if os.path.exists(path) and not os.access(path, os.R_OK, effective_ids=_BY_EFFECTIVE_USER):
+                raise RequestError(f"{path}: permission denied")
             found = iter((path,))
         else:
             raise NoSuchPath(f"{path}: no such file or folder")
@@ -120,10 +140,23 @@ def expand(paths: Sequence[str], exclude: Sequence[str] = (), nested: bool = Tru
             if key not in seen:
                 seen.add(key)
                 yield file
+        if denied and (unreadable is None or denied[0] == path):
+            raise RequestError(f"{denied[0]}: this folder cannot be read; make it readable, or exclude it")
+        if unreadable is not None:
+            unreadable += denied
 
 
-def _below(top: str, exclude: Sequence[str], nested: bool) -> Iterator[str]:
-    open_folders = [(top, iter(_entries(top)))]  # and no recursion: folders may lie in thousands of others
+def files_below(
+    top: str,
+    exclude: Sequence[str],
+    unreadable: list[str],
+    within: Literal["all", "repository", "folder"] = "all",
+) -> Iterator[str]:
+    """The YAML files below a folder, sorted; folders that cannot be listed are added to ``unreadable``.
+
+    Only those ``within`` the same repository, without worktrees and the like below, or in the folder alone.
+    """
+    open_folders = [(top, iter(_entries(top, unreadable)))]  # no recursion: folders may be thousands deep
     while open_folders:
         folder, entries = open_folders[-1]
         entry = next(entries, None)
@@ -134,17 +167,23 @@ def _below(top: str, exclude: Sequence[str], nested: bool) -> Iterator[str]:
         if any(fnmatch(path, pattern) or fnmatch(entry.name, pattern) for pattern in exclude):
             continue
         if entry.is_dir(follow_symlinks=False):
-            if not entry.name.startswith(".") and entry.name not in SKIPPED_FOLDERS:
-                below = _entries(path)
-                if nested or all(one.name != ".git" for one in below):
+            is_skipped = entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS or within == "folder"
+            if not is_skipped:
+                below = _entries(path, unreadable)
+                if within == "all" or all(one.name != ".git" for one in below):
                     open_folders.append((path, iter(below)))
         elif entry.name.endswith(SUFFIXES) and not is_golden(path):
             yield path
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    with os.scandir(folder) as scan:
-        entries = sorted(scan, key=lambda entry: entry.name)
+def _entries(folder: str, unreadable: list[str]) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except OSError:
+        unreadable.append(folder)
+        note_unreadable(folder)
+        return []
     note_folder(folder, entries)
     return entries
 

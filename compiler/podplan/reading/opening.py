@@ -13,6 +13,8 @@ from podplan.requests import RequestError
 from podplan.source import Source, read
 from podplan.typing import NamedTuple
 
+DENIED = "permission denied"
+
 
 class Unread(NamedTuple):
     """A file that is not checked, and in a few words why."""
@@ -50,6 +52,8 @@ def opened(path: str, instead: Mapping[str, str] = {}) -> Source | Unread:
             return Unread(path, "too big or too deep")
     except OutsideRoot as error:
         return Unread(path, error.reason)
+    except PermissionError:
+        return Unread(path, DENIED)
     except OSError as error:  # also where a file is taken away before it is looked into once more
         raise RequestError(f"{path}: {reason_of(error)}") from None
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from podplan.typing import Any
 
 Told = dict[str, Any]  # a trace as JSON has it
 
 _open: list[Trace] = []
+_UNREADABLE = ""  # the answer of a folder that cannot be listed
 
 
 class Trace:
@@ -81,6 +82,12 @@ def note_folder(folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
         trace.useless |= trace.folders.setdefault(folder, digest) != digest
 
 
+def note_unreadable(folder: str) -> None:
+    """A folder could not be listed."""
+    for trace in _open:
+        trace.useless |= trace.folders.setdefault(folder, _UNREADABLE) != _UNREADABLE
+
+
 def note_unknown() -> None:
     """Something was asked that a trace cannot tell."""
     for trace in _open:
@@ -111,7 +118,7 @@ def _folder(folder: str) -> str:
         with os.scandir(folder) as entries:
             return _listed(entries)
     except OSError:
-        return ""
+        return _UNREADABLE
 
 
 def _roots(paths: Iterable[str]) -> list[list[Any]]:
@@ -129,7 +136,9 @@ def _listed(entries: Iterable[os.DirEntry[str]]) -> str:
 
 def _kind(entry: os.DirEntry[str]) -> str:
     if entry.is_symlink():
-        return f"link to {os.readlink(entry.path)}"
+        with suppress(OSError):  # a folder that can be listed and not entered
+            return f"link to {os.readlink(entry.path)}"
+        return "link"
     return "folder" if entry.is_dir() else "file"
 
 

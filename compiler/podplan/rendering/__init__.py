@@ -2,87 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from podplan.emit import emit_document
 from podplan.groups import Group, demand_few, expand, folded
-from podplan.limits import MAX_WRITTEN_TEXT, BoundExceeded, beyond
-from podplan.pipeline import Plan, Settings, plans
-from podplan.reading import Reader
-from podplan.reading.documents import identity, items
-from podplan.reading.opening import Unread
+from podplan.limits import BoundExceeded
+from podplan.pipeline import Plan, Settings
+from podplan.reading.documents import identity
 from podplan.rendering.origin import header
+from podplan.rendering.spool import Spool
 from podplan.requests import RequestError
-from podplan.source import Source
 from podplan.typing import Any
 
 
-def all_plans(
-    found: Iterable[Source | Unread], settings: Settings, reader: Reader, wanted: frozenset[str]
-) -> list[Plan]:
-    """The plans of the documents in the files that are of a ``wanted`` sort: profile, cr.
+class Output:
+    """What is printed of plans, one after the other; nothing of a plan is kept but its text.
 
-    Raises RequestError where two results have one name, and what pipeline.plans raises.
+    What would have to be told of the text waits for ``finished``: findings come first.
     """
-    made: list[Plan] = []
-    for source in found:
-        if isinstance(source, Unread):
-            continue
-        for item in items(source):
-            if item.what in wanted or item.what == "podplan":
-                made += plans(item, settings, reader)
-    _refuse_duplicates(made)
-    return made
+
+    def __init__(self) -> None:
+        self._spool = Spool()
+        self._failure: BoundExceeded | ValueError | None = None
+
+    def add(self, plan: Plan, settings: Settings) -> None:
+        """One more plan that has a CR."""
+        if self._failure is not None:
+            return
+        try:
+            for text in self.documents(plan, settings):
+                self._spool.add(f"---\n{text}")
+        except BoundExceeded as error:
+            self._failure = error.in_file(plan.item.doc.name)
+        except ValueError as error:  # a number that no YAML has, in a CR with errors
+            self._failure = error
+
+    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:
+        """The YAML documents of a plan. Raises BoundExceeded."""
+        raise NotImplementedError
+
+    def finished(self) -> Spool:
+        """The text of all of them. Raises BoundExceeded."""
+        if self._failure is not None:
+            raise self._failure
+        return self._spool
 
 
-def _refuse_duplicates(made: Iterable[Plan]) -> None:
-    seen: dict[tuple[str, ...], str] = {}
-    for plan in made:
-        if plan.cr is None:
-            continue
+class Rendered(Output):
+    """The CRs of profiles. Two of one name are a RequestError, since one would replace the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names = Names()
+
+    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:
+        self._names.add(plan)
+        yield rendered(plan, settings)
+
+
+class Lowered(Output):
+    """The lowered objects of plans, every replica written out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._replicas: dict[str, int] = {}
+
+    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as in Output)
+        for group in plan.groups:
+            for data in expand(group):
+                yield _emitted(plan, data)
+
+    def add(self, plan: Plan, settings: Settings) -> None:
+        file = plan.item.doc.name
+        replicas = sum(group.replicas for group in plan.groups)
+        self._replicas[file] = self._replicas.get(file, 0) + replicas
+        if self._too_many() is None:
+            super().add(plan, settings)
+
+    def _too_many(self) -> BoundExceeded | None:
+        """That there are more replicas than are written out, with the file that has most of them."""
+        this = "this, with the other files," if len(self._replicas) > 1 else "this"
+        try:
+            demand_few(this, sum(self._replicas.values()))
+        except BoundExceeded as error:
+            return error.in_file(max(self._replicas, key=self._replicas.__getitem__))
+        return None
+
+    def finished(self) -> Spool:
+        if (too_many := self._too_many()) is not None:
+            raise too_many
+        return super().finished()
+
+
+class Folded(Output):
+    """The replica groups of plans, with ``{0..31}`` for the index; for reading."""
+
+    def documents(self, plan: Plan, settings: Settings) -> Iterator[str]:  # noqa: ARG002 (as in Output)
+        for group in plan.groups:
+            yield f"# {_size(group)}\n{_emitted(plan, folded(group))}"
+
+
+class Names:
+    """The names of CRs, each of which only one result may have."""
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, ...], str] = {}
+
+    def add(self, plan: Plan) -> None:
+        """One more. Raises RequestError where another one has its name."""
+        assert plan.cr is not None
         named = identity(plan.cr.data)
         key = tuple(str(named[part]) for part in ("kind", "namespace", "name"))
         here = f"{plan.item.doc.name} ({plan.variant})" if plan.variant else plan.item.doc.name
-        if key in seen and named["name"] is not None:
+        if key in self._places and named["name"] is not None:
             raise RequestError(
-                f"two results are both {named['kind']} {named['name']}: from {seen[key]} and from {here};"
-                " give them different names or namespaces"
+                f"two results are both {named['kind']} {named['name']}: from {self._places[key]} and from"
+                f" {here}; give them different names or namespaces"
             )
-        seen[key] = here
+        self._places[key] = here
 
 
 def rendered(plan: Plan, settings: Settings) -> str:
     """The CR of a plan as one YAML document, with its header. Raises BoundExceeded."""
     assert plan.cr is not None
     return header(plan, settings) + _emitted(plan, plan.cr.data)
-
-
-def lowered(made: Sequence[Plan]) -> Iterator[str]:
-    """The lowered objects of plans as YAML documents, every replica written out. Raises BoundExceeded."""
-    _demand_few(made)
-    for plan in made:
-        for group in plan.groups:
-            for data in expand(group):
-                yield _emitted(plan, data)
-
-
-def _demand_few(made: Iterable[Plan]) -> None:
-    """Raises BoundExceeded for more replicas than are written out, which names the file with most of them."""
-    of_file: dict[str, int] = {}
-    for plan in made:
-        file = plan.item.doc.name
-        of_file[file] = of_file.get(file, 0) + sum(group.replicas for group in plan.groups)
-    try:
-        demand_few("this, with the other files," if len(of_file) > 1 else "this", sum(of_file.values()))
-    except BoundExceeded as error:
-        raise error.in_file(max(of_file, key=of_file.__getitem__)) from None
-
-
-def lowered_folded(made: Sequence[Plan]) -> Iterator[str]:
-    """The replica groups of plans as YAML documents, with ``{0..31}`` for the index; for reading."""
-    for plan in made:
-        for group in plan.groups:
-            yield f"# {_size(group)}\n{_emitted(plan, folded(group))}"
 
 
 def _emitted(plan: Plan, data: Any) -> str:
@@ -101,16 +144,9 @@ def _size(group: Group) -> str:
     return f"{group.role} {group.indexes}: {group.replicas} objects"
 
 
-def stream(documents: Iterable[str]) -> str:
-    """Documents as one YAML stream. Raises BoundExceeded for one that would fill the memory."""
-    return "".join(_bounded(f"---\n{document}" for document in documents))
-
-
-def _bounded(texts: Iterable[str]) -> Iterator[str]:
-    length = 0
-    for text in texts:
-        length += len(text)
-        if length > MAX_WRITTEN_TEXT:
-            message = f"this is more than {MAX_WRITTEN_TEXT:,} characters of YAML"
-            raise BoundExceeded(beyond("written-text", f"{message}; ask for fewer jobs at once, or --fold"))
-        yield text
+def stream(documents: Iterable[str]) -> Spool:
+    """Documents as one YAML stream. Raises BoundExceeded where they are too much."""
+    spool = Spool()
+    for document in documents:
+        spool.add(f"---\n{document}")
+    return spool

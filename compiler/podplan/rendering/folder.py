@@ -10,12 +10,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from podplan.emit import emit_document
+from podplan.kubernetes.shape import mapping
+from podplan.limits import BoundExceeded
 from podplan.pipeline import Plan, Settings
 from podplan.reading import Reader
 from podplan.reading.documents import items
 from podplan.reading.folder import Entry
 from podplan.rendering import rendered
 from podplan.rendering.origin import RENDERED_FROM, header_of, plan_now, unreadable
+from podplan.rendering.spool import Texts
 from podplan.requests import RequestError
 from podplan.source import read
 
@@ -33,33 +36,59 @@ class Difference(NamedTuple):
     what: str
 
 
-def files_of(plans: Iterable[Plan], settings: Settings) -> dict[str, str]:
-    """The text of each CR by the name of its file.
+class Files:
+    """The files of a folder: the text of each CR by the name of its file, made of plans one after the other.
 
-    Raises RequestError for a name that no file can have, and for two that are one where case does not count.
+    ``sources`` are the files of the profiles by the same names; ``nameless`` is the first that gives a CR
+    without a name.
     """
-    texts: dict[str, str] = {}
-    taken: dict[str, str] = {}
-    for plan in plans:
+
+    def __init__(self) -> None:
+        self.texts = Texts()
+        self.sources: dict[str, str] = {}
+        self.nameless = ""
+        self._taken: dict[str, str] = {}
+        self._failure: RequestError | BoundExceeded | None = None
+
+    def add(self, plan: Plan, settings: Settings) -> None:
+        """One more plan that has a CR. What is wrong with its file is told after the findings."""
+        if self._failure is not None:
+            return
+        try:
+            self._add(plan, settings)
+        except (RequestError, BoundExceeded) as error:
+            self._failure = error
+
+    def demand_apart(self) -> None:
+        """Raises RequestError for a name that no file can have, and for two that are one where case does not
+        count; and BoundExceeded where the texts are too much."""
+        if self._failure is not None:
+            raise self._failure
+
+    def _add(self, plan: Plan, settings: Settings) -> None:
+        assert plan.cr is not None
         name, text = file_name(plan), rendered(plan, settings)
         if not _is_plain(name):
             raise RequestError(
                 f"{made_from(text)} renders a CR that no file can be named after: {name[:80]!a}"
             )
-        other = taken.setdefault(name.casefold(), name)
-        if texts.get(other) == text:
+        other = self._taken.setdefault(name.casefold(), name)
+        before = self.texts.get(other)
+        if before == text:
             raise RequestError(
                 f"{made_from(text)} is rendered into {name} twice;"
                 " [[render]] tables overlap, or two documents are the same"
             )
-        if other in texts:
+        if before is not None:
             both = f"{name}" if other == name else f"{name}, which some systems do not tell from {other}"
             raise RequestError(
-                f"two results would be the file {both}: from {made_from(texts[other])} and from"
+                f"two results would be the file {both}: from {made_from(before)} and from"
                 f" {made_from(text)}; give them different names, or render them into different folders"
             )
-        texts[name] = text
-    return texts
+        self.texts.add(name, text)
+        self.sources[name] = plan.item.doc.name
+        if not mapping(plan.cr.data, "metadata").get("name"):
+            self.nameless = self.nameless or plan.item.doc.name
 
 
 def made_from(text: str) -> str:
@@ -154,7 +183,7 @@ def _renders(text: str) -> str:
 def file_name(plan: Plan) -> str:
     """The name of the file of a CR: namespace (if set), kind and name."""
     assert plan.cr is not None
-    metadata = plan.cr.data["metadata"]
+    metadata = mapping(plan.cr.data, "metadata")
     named = metadata.get("name") or metadata.get("generateName")
     parts = (metadata.get("namespace"), plan.cr.data["kind"].lower(), named)
     return "-".join(str(part) for part in parts if part) + ".yaml"

@@ -38,6 +38,7 @@ def summary(result: Result) -> dict[str, Any]:
         "lowered": counts.lowered,
         "notChecked": dict(counts.not_checked),
         **({"leftOut": counts.left_out} if counts.left_out else {}),
+        **({"unreadableFolders": len(counts.unreadable_folders)} if counts.unreadable_folders else {}),
         **({"today": counts.today} if counts.today else {}),
     }
 

@@ -16,7 +16,7 @@ MAX_CHARACTERS = 60_000  # a comment may have 65,536
 MAX_LINE = 1_000
 _MARKUP = re.compile(r"[\\`*_\[\]|~$@#]")
 # GitHub makes mentions, references and links of what it reads, after all references to characters are read.
-_LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
+_LINKED = re.compile(r"(?<=[@#])(?=\w)|(?<=\bGH-)(?=\d)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _APART = "\u200b"  # what cannot be seen, and visible() leaves none of strangers
 MARKS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.INFO: "ℹ️"}
 

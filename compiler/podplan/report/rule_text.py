@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from podplan.emit import emit_document
 from podplan.findings import Severity
 from podplan.lint.policy import Policy, in_general
 from podplan.lint.selection import UNSILENCED
+from podplan.report.json import json_text
 from podplan.report.rule_page import looks_at
 from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
 from podplan.report.visible import visible
@@ -21,7 +21,7 @@ VERDICTS = {"bad": "found", "good": "fine", "near": "fine, though close"}
 
 def as_json(data: Mapping[str, Any]) -> str:
     """A rule for programs: ``{"format": 1, "rule": {...}}``."""
-    return json.dumps({"format": 1, "rule": data}, indent=2, ensure_ascii=False) + "\n"
+    return json_text({"format": 1, "rule": data}, indent=2) + "\n"
 
 
 def of_policy(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from podplan.check import Result
 from podplan.report.visible import visible
+
+_MOST_NAMED = 3
 
 
 def summary_line(result: Result) -> str:
@@ -23,9 +27,19 @@ def summary_line(result: Result) -> str:
     line += f" ({_counted(counts.objects, 'object')}, {counts.lowered} lowered)"
     if counts.not_checked:
         line += "; not checked: " + ", ".join(f"{n} × {reason}" for reason, n in counts.not_checked.items())
+    if counts.unreadable_folders:
+        line += f"; {unreadable(counts.unreadable_folders)}"
     if counts.today:
         line += f"; suppressions judged as of {counts.today}"
     return visible(line)
+
+
+def unreadable(folders: Sequence[str], files: Sequence[str] = ()) -> str:
+    """Such as "1 folder could not be read (jobs/private)"; one folder or file at least."""
+    counts = [_counted(len(paths), word) for paths, word in ((folders, "folder"), (files, "file")) if paths]
+    named = [*folders, *files]
+    more = ", …" if len(named) > _MOST_NAMED else ""
+    return f"{' and '.join(counts)} could not be read ({', '.join(named[:_MOST_NAMED])}{more})"
 
 
 def _counted(number: int, word: str) -> str:

@@ -17,6 +17,7 @@ from podplan.requests import RequestError
 from podplan.typing import IO
 
 MAX_GIT_SECONDS = 60  # for one call
+MAX_FILTERS = 1_000  # settings; git takes time by the square of their number
 QUIET = (
     "--no-pager",
     "--no-replace-objects",
@@ -143,6 +144,11 @@ def _without_filters(root: str) -> dict[str, str]:
             return {}
         raise RequestError(f"git cannot read its configuration: {error.said}") from None
     names = dict.fromkeys(name for name in os.fsdecode(found).split("\0") if name)
+    if len(names) > MAX_FILTERS:
+        raise BoundExceeded(
+            f"the git configuration of {root} has {len(names):,} settings of filters, and at most"
+            f" {MAX_FILTERS:,} are turned off; remove them, or compare two folders"
+        )
     said = {"GIT_CONFIG_COUNT": str(len(names))}
     for index, name in enumerate(names):
         said[f"GIT_CONFIG_KEY_{index}"] = name

@@ -22,6 +22,7 @@ with compiled_late():  # what PyYAML compiles is for its own parser, and libyaml
     from yaml import YAMLError
 
 from podplan.source.builder import Builder
+from podplan.source.conflicts import find_conflict
 from podplan.source.document import Document, Lines, Path, Span
 from podplan.source.places import scalar_end
 from podplan.source.syntax import explain
@@ -97,7 +98,7 @@ def _read(text: str, file: str) -> Source:
     try:
         builder.run()
     except YAMLError:
-        return _discreet(_in_segments(file, lines))
+        return _discreet(_in_conflict(file, lines) or _in_segments(file, lines))
     faults, hints = builder.troubles.faults, builder.troubles.hints
     if not faults and not hints:
         return _discreet(Source(file, text, builder.documents, [], []))
@@ -153,6 +154,16 @@ def _holds_secret(source: Source) -> bool:
         if is_secret_object(document.data):
             return True
     return bool(source.faults) and mentions_secret_object(source.text)
+
+
+def _in_conflict(file: str, lines: Lines) -> Source | None:
+    """A file with merge conflict markers: one fault, and no documents, whichever of them could be read."""
+    conflict = find_conflict(lines.text)
+    if conflict is None:
+        return None
+    line, end_line = lines.at(conflict.first)[0], lines.at(conflict.last)[0]
+    span = lines.span(conflict.first, conflict.first + len("<<<<<<<"))
+    return Source(file, lines.text, [], [Fault("YAML013", conflict.message(line, end_line), span, 0)], [])
 
 
 def _in_segments(file: str, lines: Lines) -> Source:

@@ -24,7 +24,7 @@ from podplan.reading.files import (
     read_inside,
     root_of,
 )
-from podplan.reading.opening import Unread, opened, reason_of
+from podplan.reading.opening import DENIED, Unread, opened, reason_of
 from podplan.rendering import rendered, stream
 from podplan.rendering.origin import RENDERED_FROM
 from podplan.requests import RequestError
@@ -65,7 +65,7 @@ def _run(file: str, settings: Settings, reader: Reader, write: Write | None, wri
     except BoundExceeded as error:
         return _failed(file, str(error), beyond=True)
     if isinstance(source, Unread):
-        return Outcome()
+        return _failed(file, f"it cannot be read: {DENIED}") if source.reason == DENIED else Outcome()
     golden = golden_of(file)
     profiles = [item for item in items(source) if item.what == "profile"]
     if not profiles:
@@ -124,7 +124,7 @@ def render(source: Source, settings: Settings, reader: Reader) -> Rendered:
     made = _plans(source, settings, reader)
     failures = tuple(_errors(summarised([source], made, settings, reader), made, source.file))
     texts = (rendered(plan, settings) for plan in made if plan.cr is not None and plan.item.what == "profile")
-    return Rendered(None if failures else stream(texts), failures)
+    return Rendered(None if failures else stream(texts).text(), failures)
 
 
 def _plans(source: Source, settings: Settings, reader: Reader) -> list[Plan]:

@@ -223,6 +223,12 @@ LEFT: dict[str, str] = {
     "applied-too-late": "turn_left",
 }
 
+# What a check about all variants of a profile keeps of each of them: a class of the same module, with add().
+KEPT: dict[str, str] = {
+    "unused-base": "UsedFiles",
+    "equal-instances": "EqualContents",
+}
+
 
 def decided_by(policy: Policy) -> Check:
     """The function that decides a policy; one that is no check has its params with it."""
@@ -253,6 +259,11 @@ def check_of_all(name: str) -> CheckOfAll:
 def left(name: str, job: Job) -> Any:
     """What a job leaves for a check about all jobs."""
     return _function(name, LEFT[name])(job)
+
+
+def keeper(name: str) -> Any:
+    """What keeps of the variants of a profile what a check about all of them needs."""
+    return _function(name, KEPT[name])()
 
 
 @cache

@@ -28,12 +28,14 @@ class Role(NamedTuple):
 class Instance(NamedTuple):
     """Which job of the repository this is: the file and document that it is written in, and its name.
 
-    A profile in several environments is one instance, the entries of a matrix are several.
+    A profile in several environments is one instance, the entries of a matrix are several. ``entry`` is the
+    path to an entry of a List.
     """
 
     file: str
     document: int
     name: str
+    entry: Path = ()
 
 
 class Named(NamedTuple):
@@ -194,11 +196,12 @@ def _below(data: object, step: str | int) -> object:
 def instance(job: Job) -> Instance:
     """Which job of the repository a job is."""
     assert job.cr is not None
-    end = trace(job.cr, written(job.cr.data, "metadata", "name"))[-1].doc
+    end = trace(job.cr, written(job.cr.data, "metadata", "name"))[-1]
     name = called(job)
-    if end.source is None:
-        return Instance(end.name, 0, name)
-    return Instance(end.source.file, end.source.index, name)
+    if end.doc.source is None:
+        return Instance(end.doc.name, 0, name)
+    entry = end.path[:-2] if end.path[:1] == ("items",) else ()
+    return Instance(end.doc.source.file, end.doc.source.index, name, entry)
 
 
 @for_one

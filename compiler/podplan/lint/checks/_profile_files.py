@@ -21,7 +21,7 @@ def own_file(profile: Doc) -> Doc:
     return trace(profile, ())[-1].doc
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)  # documents may be big, so few are kept
 def documents(profile: Doc) -> tuple[Doc, ...]:
     """The documents on the way to a resolved profile, itself first; also those whose values all lost."""
     found: dict[int, Doc] = {}
@@ -36,7 +36,7 @@ def documents(profile: Doc) -> tuple[Doc, ...]:
     return tuple(found.values())
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def params_read(file: Doc) -> frozenset[str]:
     """The params that the expressions of a file read, by name; ALL where they are read as a whole."""
     names: set[str] = set()

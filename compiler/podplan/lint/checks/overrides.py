@@ -57,7 +57,7 @@ def equals_inherited(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             yield Hit(over.path, {"field": field}, related, doc=over.doc, change=change, safe=True)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _equal(doc: Doc) -> tuple[tuple[Place, Place], ...]:
     """The places of a merged document that replaced an equal value, each with the place that lost."""
     found = []

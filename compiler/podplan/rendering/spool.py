@@ -1,0 +1,79 @@
+"""Text that is printed or written once all of it is made, and compressed until then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.limits import MAX_WRITTEN_TEXT, BoundExceeded, beyond
+
+_LEVEL = 1  # of zlib: the fastest
+_PIECE = 1024 * 1024  # bytes that are compressed together
+
+
+class Spool:
+    """Texts in the order in which they were added, as bytes of UTF-8.
+
+    A byte of a file name that is not UTF-8 becomes ``\\udcff``, which JSON reads as what it was.
+    """
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._open = bytearray()
+        self._room = MAX_WRITTEN_TEXT
+
+    def add(self, text: str) -> None:
+        """One more text. Raises BoundExceeded where all together are too much."""
+        self._room -= len(text)
+        if self._room < 0:
+            raise too_much()
+        self._open += text.encode("utf-8", "backslashreplace")
+        if len(self._open) >= _PIECE:
+            from zlib import compress
+
+            self._packed.append(compress(self._open, _LEVEL))
+            self._open.clear()
+
+    def __iter__(self) -> Iterator[bytes]:
+        if self._packed:
+            from zlib import decompress
+
+            yield from map(decompress, self._packed)
+        yield bytes(self._open)
+
+    def text(self) -> str:
+        """All texts as one."""
+        return b"".join(self).decode()
+
+
+class Texts(Mapping[str, str]):
+    """Texts by name, as of the files of a folder."""
+
+    def __init__(self) -> None:
+        self._packed: dict[str, bytes] = {}
+        self._room = MAX_WRITTEN_TEXT
+
+    def add(self, name: str, text: str) -> None:
+        """One more text, under a name that none has yet. Raises BoundExceeded where all are too much."""
+        from zlib import compress
+
+        self._room -= len(text)
+        if self._room < 0:
+            raise too_much()
+        self._packed[name] = compress(text.encode("utf-8", "surrogatepass"), _LEVEL)
+
+    def __getitem__(self, name: str) -> str:
+        from zlib import decompress
+
+        return decompress(self._packed[name]).decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._packed)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+
+def too_much() -> BoundExceeded:
+    """That what is to be printed or written would be too much."""
+    message = f"this is more than {MAX_WRITTEN_TEXT:,} characters of YAML"
+    return BoundExceeded(beyond("written-text", f"{message}; ask for fewer jobs at once, or --fold"))

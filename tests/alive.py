@@ -1,0 +1,33 @@
+"""How many documents are kept in memory while something runs: counted, and not measured."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import pytest
+
+from podplan import pipeline
+from podplan.provenance import Doc
+
+
+def most_alive(patch: pytest.MonkeyPatch, function: Callable[[], Any]) -> int:
+    """The most documents that are alive when a job has been lowered, while ``function`` runs."""
+    counts = [0]
+    calls = count()
+    lower = pipeline.lower
+
+    def counting(*arguments: Any) -> Any:
+        lowered = lower(*arguments)
+        if next(calls) % 5 == 0:  # to go through all objects takes longer than to lower a job
+            counts.append(sum(isinstance(one, Doc) for one in gc.get_objects()))
+        return lowered
+
+    gc.collect()
+    before = sum(isinstance(one, Doc) for one in gc.get_objects())
+    patch.setattr(pipeline, "lower", counting)
+    function()
+    patch.setattr(pipeline, "lower", lower)
+    return max(counts) - before
