@@ -1,6 +1,6 @@
 """A runner of GitHub Actions for composite actions and for steps with `run`, as far as our own need one.
 
-It does what actions/runner does (gitops-integrations §5.2, §5.4; https://github.com/actions/runner): a clean
+It does what actions/runner does (docs/evidence/github-actions.md; https://github.com/actions/runner): a clean
 environment without INPUT_ variables, files for outputs and the summary anew for each step, the flags of bash,
 workflow commands in the log with their escapes and limits. What it does not know it refuses: `uses`, other
 expressions than those below, and any expression in `run`, which is how injections come about.

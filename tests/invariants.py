@@ -1,4 +1,7 @@
-"""What holds for the lowered objects of every CR, whoever wrote it (lowering-anchors §4.3)."""
+"""What holds for the lowered objects of every CR, whoever wrote it.
+
+Source: docs/evidence/anchors.md#invariants-of-a-lowered-job.
+"""
 
 from __future__ import annotations
 

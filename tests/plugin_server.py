@@ -1,6 +1,7 @@
 """A double of argocd-cmp-server: it runs the plugin.yaml that we ship as that program does, without Argo CD.
 
-What it does is from gitops-integrations §1.1: the repository is copied with the modes of files set back,
+What it does is from docs/evidence/gitops-argocd.md#copy-of-the-repository: the repository is copied with the
+modes of files set back,
 links that leave it are refused, commands run in the folder of the Application, in a session of their own,
 under a deadline, with the variables that Argo CD sets and no others, and what they print becomes objects or
 the text of an error.

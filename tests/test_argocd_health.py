@@ -16,7 +16,7 @@ from podplan.source import read
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"
 SCRIPT = (ROOT / "deploy/argocd/component/health.lua").read_text()
-# What the documentation says that a phase is (t9k-semantics §1.5), as Argo CD calls it.
+# What the documentation says that a phase is (docs/evidence/t9k-common.md#phases), as Argo CD calls it.
 HEALTH = {
     "Pending": "Progressing",
     "Running": "Progressing",

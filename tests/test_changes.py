@@ -110,4 +110,4 @@ def test_every_fact_has_a_source_of_its_kind() -> None:
     assert len({fact.id for fact in known.values()}) == len(known)
     for fact in known.values():
         assert fact.basis in ("documented", "anchored", "assumed")
-        assert fact.source.startswith(("t9k-semantics §", "https://")), fact.id
+        assert fact.source.startswith(("docs/evidence/", "https://")), fact.id

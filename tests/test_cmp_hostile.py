@@ -25,7 +25,10 @@ from tests.plugin_server import DEADLINE, PluginError
 
 
 def test_modules_of_the_repository_are_not_run(repository: Path, tmp_path: Path) -> None:
-    """Tried with python3 -m: a planted yaml.py ran (gitops-integrations §1.2)."""
+    """Tried with python3 -m: a planted yaml.py ran.
+
+    Source: docs/evidence/gitops-argocd.md#modules-in-the-folder-of-an-application.
+    """
     marker = tmp_path / "tmp" / "hijacked"
     planted = f"open({str(marker)!r}, 'w').close()\n"
     for name in (

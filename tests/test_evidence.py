@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.facts.settings import settings
+from podplan.facts.settings import known, settings
 
 TOP = Path(__file__).parent.parent
 FOLDER = TOP / "docs" / "evidence"
@@ -164,3 +164,21 @@ def test_citations_resolve(folder: str) -> None:
         for name, anchor in CITATION.findall(path.read_text(encoding="utf-8", errors="replace")):
             assert name in known, f"{path}: {name}"
             assert not anchor or anchor in known[name], f"{path}: {name}#{anchor}"
+
+
+def test_every_behavior_has_evidence() -> None:
+    """A page of ours, or a public page where the behavior is not a controller's."""
+    for fact in known():
+        for source in fact.source.split("; "):
+            page = source.partition("#")[0]
+            assert "https://" in source or (TOP / page).is_file(), f"{fact.id}: {source}"
+
+
+def test_citations_lead_into_the_repository_or_to_a_link() -> None:
+    """Notes that are in no repository, such as "semantics §1.2", resolve nowhere."""
+    for folder in ("compiler", "policies", "schemas", "docs", "fixtures"):
+        for path in (TOP / folder).rglob("*"):
+            if path.suffix in {".py", ".yaml", ".json", ".md", ".txt"} and path.is_file():
+                text = path.read_text(encoding="utf-8", errors="replace")
+                unresolved = re.search(r"[a-z0-9]+(?:-[a-z0-9]+)+ §\d", text)
+                assert unresolved is None, f"{path}: {unresolved and unresolved[0]}"

@@ -1,4 +1,4 @@
-"""What holds for the lowered objects of every CR (lowering-anchors §4.3)."""
+"""What holds for the lowered objects of every CR (docs/evidence/anchors.md#invariants-of-a-lowered-job)."""
 
 from __future__ import annotations
 

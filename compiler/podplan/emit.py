@@ -1,7 +1,8 @@
 """Plain data -> YAML text. The only writer of YAML.
 
 Block style, keys in the order given, lists at the indentation of their key, as kubectl prints. Stock
-dumpers write strings that Kubernetes reads as something else (gitops-integrations §1.7), so every
+dumpers write strings that Kubernetes reads as something else (docs/evidence/yaml-text.md#quoting-of-strings),
+so every
 string is double-quoted that is not surely a word; no anchors, no folded lines. Text that can be seen is
 written as it is, and what cannot be seen as an escape.
 """

@@ -1,6 +1,7 @@
 """What the controller does with a Pod that ended, as far as a run needs it: make it anew, or not.
 
-Written apart from podplan's own, which it is to prove. Source: t9k-semantics §1.3, §1.4.
+Written apart from podplan's own, which it is to prove. Source:
+docs/evidence/t9k-common.md#meaning-of-the-restart-policies, docs/evidence/t9k-common.md#backoff-limit.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def root(image: Image, at: Path, hosts: Path, hostname: str) -> list[Command]:
     over = _layers(image.workspace, at, "upper-work", "work-work")
     commands += [
         ["mkdir", "-p", f"{new}{WORKSPACE}", f"{new}/run/sshd", f"{new}{SSHD_CONFIG}"],
-        # As images for ssh have it (lowering-anchors §1.3): else sshd trusts no keys in a Secret's folder.
+        # As images for ssh have it (docs/evidence/ssh.md#folder-of-the-keys): else sshd trusts no keys in a
+        # Secret's folder.
         ["sh", "-c", f"echo 'StrictModes no' > {new}{SSHD_CONFIG}/image.conf"],
         ["mount", "-t", "overlay", "overlay", "-o", over, f"{new}{WORKSPACE}"],
         ["mount", "-t", "proc", "proc", f"{new}/proc"],

@@ -1,7 +1,8 @@
 """Microsoft's SARIF multitool validates our reports: of hostile findings, and of runs over fixtures/findings.
 
 python -m tests.integration FOLDER, where npm has installed @microsoft/sarif-multitool-linux. Its exit code
-says nothing, so what it found is read from the report that it writes (gitops-integrations §6).
+says nothing, so what it found is read from the report that it writes
+(docs/evidence/report-formats.md#sarif-validator).
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 from podplan.requests import RequestError
 
-MAX_SUMMARY_BYTES = 1024 * 1024  # of one step; the runner drops a bigger one (gitops-integrations §5.2)
+# of one step; the runner drops a bigger one (docs/evidence/github-actions.md#summary-of-a-step)
+MAX_SUMMARY_BYTES = 1024 * 1024
 LEFT_OUT = "\n\nThe rest has no room in this summary.\n"
 
 

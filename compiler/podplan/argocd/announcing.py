@@ -1,7 +1,8 @@
 """The parameters that an Application may set, as Argo CD's form for it shows them.
 
 Argo CD knows strings, lists and maps; ``itemType`` says what a string stands for. What is announced as a
-default is shown and never handed over (gitops-integrations §1.1): without a value, that of the profile holds.
+default is shown and never handed over (docs/evidence/gitops-argocd.md#parameter-announcements): without a
+value, that of the profile holds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What Argo CD says of the cluster that it applies to: KUBE_VERSION and KUBE_API_VERSIONS.
 
 KUBE_VERSION is such as ``1.29`` or ``v1.29.4+eks``; KUBE_API_VERSIONS is a list with commas of what the
-cluster serves, each as ``group/version`` and as ``group/version/Kind`` (gitops-integrations §1.1).
+cluster serves, each as ``group/version`` and as ``group/version/Kind``
+(docs/evidence/gitops-argocd.md#destination-cluster).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The parameters of an Application, as Argo CD hands them over in the JSON of ARGOCD_APP_PARAMETERS.
 
 The variables ``PARAM_…`` that come with them are not read: they fold ``-``, ``.``, ``_`` and case into one,
-so that two parameters may have one name (gitops-integrations §1.1).
+so that two parameters may have one name (docs/evidence/gitops-argocd.md#parameters).
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def given(text: str | None) -> Given:
     """The parameters in ``text``, the value of ARGOCD_APP_PARAMETERS; None where it is not set.
 
     It is not set for an Application without a ``plugin``, ``null`` for one without parameters, and else a
-    list (gitops-integrations §1.1). Raises RequestError for anything that is not understood: a parameter that
+    list (docs/evidence/gitops-argocd.md#parameters). Raises RequestError for anything that is not understood:
+    a parameter that
     is misspelt must not become a default.
     """
     values: dict[str, Value] = {}

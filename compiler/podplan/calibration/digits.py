@@ -7,7 +7,8 @@ import re
 from podplan.calibration.dump import Object
 from podplan.typing import Any
 
-# Five as the controller writes them (t9k-semantics §2.1), before a type, which is no number.
+# Five as the controller writes them (docs/evidence/t9k-common.md#suffix-of-the-base-name), before a type,
+# which is no number.
 _DIGITS = r"-([0-9a-f]{5})(?=-[a-z])"
 
 

@@ -1,7 +1,7 @@
 """What the controllers do, one fact each: how well it is known, and where it is written.
 
-Sources are sections of the evidence that podplan was built on (t9k-semantics, lowering-anchors) with
-the public document behind them. A fact with a value can be given another one in the configuration,
+Sources are sections of docs/evidence, which name the public
+document behind them. A fact with a value can be given another one in the configuration,
 under ``[lowering]``, by its id.
 
 What a check lowers with is imported here. What becomes of a job that runs is in ``endings`` and

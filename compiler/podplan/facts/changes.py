@@ -20,7 +20,7 @@ METADATA = Fact(
     "change.metadata",
     "labels and annotations of the CR change, and nothing that runs",
     "assumed",
-    "t9k-semantics §2.3: which labels children have is told, and those of the job are not among them",
+    "docs/evidence/t9k-common.md#metadata-of-a-job",
 )
 STATUS = Fact(
     "change.status",
@@ -32,37 +32,38 @@ PAUSE = Fact(
     "change.pause",
     "runMode.pause.enabled may be changed at any time: the Pods are deleted, or made again",
     "documented",
-    "t9k-semantics §1.1, user manual: jobs",
+    "docs/evidence/t9k-common.md#pause-mode",
 )
 SCALE = Fact(
     "change.expected-replicas",
     "expectedReplicas may be changed while the job runs, and the job is scaled to it",
     "documented",
-    "t9k-semantics §5.1, reference: PyTorchTrainingJob and DeepSpeedJob",
+    "docs/evidence/t9k-pytorchtrainingjob.md#elastic-bounds; "
+    "docs/evidence/t9k-deepspeedjob.md#elastic-workers",
 )
 POLICY = Fact(
     "change.policy",
     "the controller reads the limits, rules and clean-up of a job each time it looks at it",
     "assumed",
-    "https://github.com/kubeflow/trainer/blob/v1.9.0/pkg/controller.v1/common/job.go, ReconcileJobs",
+    "docs/evidence/t9k-common.md#changed-policies",
 )
 RESUME_SPECS = Fact(
     "change.resume-specs",
     "resumeSpecs must not be changed once the job is created",
     "documented",
-    "t9k-semantics §1.1, user manual: jobs",
+    "docs/evidence/t9k-common.md#resume-specification",
 )
 ELASTIC_BOUNDS = Fact(
     "change.elastic-bounds",
     "minReplicas and maxReplicas cannot be changed once the job is created",
     "documented",
-    "t9k-semantics §5.1, user manual: PyTorchTrainingJob",
+    "docs/evidence/t9k-pytorchtrainingjob.md#elastic-bounds",
 )
 LAUNCHER = Fact(
     "change.launcher",
     "workingDir, env and resources of the launcher cannot be updated",
     "documented",
-    "t9k-semantics §3.1, reference: ColossalAIJob",
+    "docs/evidence/t9k-colossalaijob.md#immutable-launcher-fields",
 )
 GENERATED = Fact(
     "change.generated-name",
@@ -74,26 +75,25 @@ PAUSED = Fact(
     "change.paused",
     "a job that is paused has no Pods, and those that it gets are made from the CR as it is then",
     "assumed",
-    "t9k-semantics §1.1: pausing deletes the replicas, and resuming makes them",
+    "docs/evidence/t9k-common.md#changes-while-paused",
 )
 QUEUE = Fact(
     "change.queue",
     "Pods cannot change their queue and their PodGroup",
     "documented",
-    "t9k-semantics §1.2, user manual: PodGroup",
+    "docs/evidence/t9k-common.md#immutable-queue-and-group",
 )
 PRIORITY = Fact(
     "change.priority",
     "nothing tells that a PodGroup takes up another priority once it is made",
     "assumed",
-    "t9k-semantics §1.2: the controller creates the PodGroup, and no reference tells that it updates it",
+    "docs/evidence/t9k-common.md#changed-priority",
 )
 PODS = Fact(
     "change.pods",
     "Pods that exist keep what they have, and only those that are made after a change have it",
     "assumed",
-    "https://kubernetes.io/docs/concepts/workloads/pods/#pod-update-and-replacement,"
-    " and no reference tells of a controller that replaces them",
+    "docs/evidence/t9k-common.md#changed-template",
 )
 
 # By the path below the CR, a star for any entry of a list; the first that a path begins with counts.

@@ -8,21 +8,21 @@ COLOSSALAI_TRAINING_CONTAINER = Fact(
     "colossalai.training-container",
     "the training container of a worker is the one called worker, else the first",
     "documented",
-    "t9k-semantics §3.1, API reference: ColossalAIJob",
+    "docs/evidence/t9k-colossalaijob.md#training-container",
     "worker",
 )
 COLOSSALAI_LAUNCHER_CONTAINER = Fact(
     "colossalai.launcher-container",
     "the container of the launcher is called launcher",
     "documented",
-    "t9k-semantics §3.1, user manual: colossalaijob",
+    "docs/evidence/t9k-colossalaijob.md#launcher-container",
     "launcher",
 )
 COLOSSALAI_LAUNCHER = Fact(
     "colossalai.launcher",
     "one Pod called <base>-launcher starts the training on the workers",
     "documented",
-    "t9k-semantics §2.2, §3.2, user manual: colossalaijob",
+    "docs/evidence/t9k-colossalaijob.md#launcher-and-workers",
     "{base}-{type}",
     words=("base", "job", "type"),
 )
@@ -30,13 +30,13 @@ COLOSSALAI_LAUNCHER_IMAGE = Fact(
     "colossalai.launcher-image",
     "a launcher without an image runs from the image of the workers",
     "assumed",
-    "t9k-semantics §3.3, §8.2",
+    "docs/evidence/t9k-colossalaijob.md#default-launcher",
 )
 COLOSSALAI_LAUNCHER_RESOURCES = Fact(
     "colossalai.launcher-resources",
     "a launcher without resources gets those that the launcher of an MPIJob was seen to have",
     "assumed",
-    "t9k-semantics §3.3, §8.2",
+    "docs/evidence/t9k-colossalaijob.md#default-launcher",
     {
         "requests": {"cpu": "100m", "memory": "100Mi"},
         "limits": {"cpu": "200m", "memory": "200Mi"},
@@ -46,7 +46,7 @@ COLOSSALAI_RUN = Fact(
     "colossalai.run",
     "the launcher runs colossalai run with a hostfile, the processes of a worker and the script",
     "assumed",
-    "t9k-semantics §3.2, §3.3; lowering-anchors §2.5",
+    "docs/evidence/t9k-colossalaijob.md#launch-command",
     [
         "colossalai run",
         "--hostfile {hostfile}",
@@ -59,7 +59,7 @@ COLOSSALAI_HOSTFILE_LINE = Fact(
     "colossalai.hostfile-line",
     "a line of the hostfile is the host alone: colossalai knows no slots",
     "anchored",
-    "t9k-semantics §3.3; lowering-anchors §2.3, §2.5",
+    "docs/evidence/t9k-colossalaijob.md#hostfile",
     "{host}",
     words=("host",),
 )
@@ -67,33 +67,33 @@ COLOSSALAI_LAUNCH_ARGUMENTS = Fact(
     "colossalai.launch-arguments",
     "options of torchrun are handed on as --extra_launch_args, without their dashes and joined by commas",
     "assumed",
-    "t9k-semantics §3.3; lowering-anchors §2.5",
+    "docs/evidence/t9k-colossalaijob.md#options-of-torchrun",
 )
 COLOSSALAI_PROCESSES = Fact(
     "colossalai.processes",
     "a worker runs one process unless procPerWorker says otherwise",
     "documented",
-    "t9k-semantics §3.1, API reference: TorchConfig.procPerWorker",
+    "docs/evidence/t9k-colossalaijob.md#processes-per-worker",
     1,
 )
 COLOSSALAI_HOSTFILE_PATH = Fact(
     "colossalai.hostfile-path",
     "the hostfile is at /t9k/hostfile, as for a DeepSpeedJob",
     "assumed",
-    "t9k-semantics §3.3, §6.2",
+    "docs/evidence/t9k-colossalaijob.md#hostfile-path",
     "/t9k/hostfile",
 )
 COLOSSALAI_LABELS = Fact(
     "colossalai.labels",
     "the labels replica-type and replica-index tell the replica, as for the other kinds",
     "assumed",
-    "t9k-semantics §2.3",
+    "docs/evidence/t9k-colossalaijob.md#labels",
 )
 COLOSSALAI_MIN_MEMBER = Fact(
     "colossalai.min-member",
     "minMember counts the launcher and the workers",
     "assumed",
-    "t9k-semantics §1.2, user manual: use-podgroup",
+    "docs/evidence/t9k-colossalaijob.md#minimum-members",
     "all",
     ("all", "workers"),
 )

@@ -9,19 +9,19 @@ GENERIC_LABELS = Fact(
     "generic.labels",
     "the labels genericjob and genericjob-replica name the job and the replica",
     "documented",
-    "t9k-semantics §2.3, user manual: use-podgroup",
+    "docs/evidence/t9k-genericjob.md#labels",
 )
 GENERIC_SERVICE = Fact(
     "generic.service",
     "a service section gives every replica a Service called <base>-<type>-<rank>",
     "documented",
-    "t9k-semantics §4.4, user manual: genericjob",
+    "docs/evidence/t9k-genericjob.md#services",
 )
 GENERIC_SELECTOR = Fact(
     "generic.selector",
     "the Service of a replica finds its Pod by the labels genericjob and genericjob-replica",
     "assumed",
-    "t9k-semantics §4.4",
+    "docs/evidence/t9k-genericjob.md#service-selector",
     {"genericjob": "{job}", "genericjob-replica": "{job}-{type}-{index}"},
     words=REPLICA_WORDS,
 )
@@ -29,12 +29,12 @@ GENERIC_SUBSTITUTION = Fact(
     "generic.substitution",
     "$(type), $(rank), $(replicas[T]) and $(service…) are replaced in command, args and env values",
     "documented",
-    "t9k-semantics §4.3, user manual: genericjob",
+    "docs/evidence/t9k-genericjob.md#variable-substitution",
 )
 GENERIC_INIT_SUBSTITUTION = Fact(
     "generic.init-substitution",
     "variables in init containers are replaced too",
     "assumed",
-    "the manual names command, args and env of the replicas, and no init containers",
+    "docs/evidence/t9k-genericjob.md#containers-with-variable-substitution",
     False,
 )

@@ -18,21 +18,21 @@ ARGOCD_PRUNE = Fact(
     "gitops.argocd-prune",
     "Argo CD asks before it deletes a resource with Prune=confirm that is not in git any more",
     "documented",
-    "Argo CD documentation: sync options, resource pruning with confirmation; gitops-integrations §1.3",
+    "docs/evidence/gitops-argocd.md#pruning-with-confirmation",
     "Prune=confirm",
 )
 FLUX_PRUNE = Fact(
     "gitops.flux-prune",
     "Flux does not delete a resource with prune: disabled that is not in its source any more",
     "documented",
-    "Flux documentation: Kustomization, prune; gitops-integrations §2",
+    "docs/evidence/gitops-flux.md#pruning",
     "disabled",
 )
 FLUX_SUBSTITUTE = Fact(
     "gitops.flux-substitute",
     "Flux replaces no ${VARIABLE} in a resource with substitute: disabled",
     "documented",
-    "Flux documentation: Kustomization, post build variable substitution; gitops-integrations §2",
+    "docs/evidence/gitops-flux.md#substitution",
     "disabled",
 )
 # What a rendered CR is given by the tool that applies it: the value that the fact has, under the annotation.

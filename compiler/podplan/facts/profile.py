@@ -8,13 +8,13 @@ PROCESSES_AUTO = Fact(
     "profile.processes-auto",
     "processes: auto is written out as the number of GPUs of a replica",
     "documented",
-    "docs/profile-fields.md; API reference: slotsPerWorker is normally the number of GPUs",
+    "docs/profile-fields.md; docs/evidence/t9k-deepspeedjob.md#slots-per-worker",
 )
 GPU_RESOURCES = Fact(
     "profile.gpu-resources",
     "these resources count as GPUs, besides those that a hardware class lists under gpus",
     "assumed",
-    "docs/profile-fields.md; device plugins of NVIDIA, AMD, Hygon, Huawei, Cambricon, Intel and Habana",
+    "docs/profile-fields.md; https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
     (
         "nvidia.com/gpu",
         "amd.com/gpu",
@@ -30,13 +30,13 @@ SHM_AUTO = Fact(
     "profile.shm-auto",
     "shm: auto is half of the memory limit where the class has no size, as tmpfs takes half of memory",
     "documented",
-    "docs/profile-fields.md; Linux kernel documentation: filesystems/tmpfs, mount option size",
+    "docs/profile-fields.md; https://docs.kernel.org/filesystems/tmpfs.html",
 )
 SHM_VOLUME = Fact(
     "profile.shm-volume",
     "/dev/shm is an emptyDir in memory called dshm",
     "documented",
-    "docs/profile-fields.md; Kubernetes documentation: volumes, emptyDir",
+    "docs/profile-fields.md; https://kubernetes.io/docs/concepts/storage/volumes/#emptydir",
 )
 ROLE_NAME = Fact(
     "profile.role-name",
@@ -48,7 +48,9 @@ CONTAINER_NAME = Fact(
     "profile.container-name",
     "the training container is called pytorch, worker, launcher or like its role; container.name renames it",
     "documented",
-    "docs/profile-fields.md; t9k-semantics §3.1, §5.3, §6.2",
+    "docs/profile-fields.md; docs/evidence/t9k-pytorchtrainingjob.md#name-of-the-training-container; "
+    "docs/evidence/t9k-deepspeedjob.md#training-container; "
+    "docs/evidence/t9k-colossalaijob.md#training-container",
 )
 RUN_PYTHON = Fact(
     "profile.run-python",
@@ -60,11 +62,11 @@ RUN_MODULE = Fact(
     "profile.run-module",
     "a module is run by python -m",
     "documented",
-    "docs/profile-fields.md; Python documentation: command line, -m",
+    "docs/profile-fields.md; https://docs.python.org/3/using/cmdline.html#cmdoption-m",
 )
 TORCHRUN_PROGRAM = Fact(
     "profile.torchrun-no-python",
     "torchrun runs a program that is no Python script with --no-python",
     "documented",
-    "PyTorch documentation: torchrun, --no-python",
+    "https://docs.pytorch.org/docs/stable/elastic/run.html",
 )

@@ -12,20 +12,20 @@ PYTORCH_MASTER_ADDR = Fact(
     "pytorch.master-addr",
     "MASTER_ADDR is the name of the first replica of the first type",
     "anchored",
-    "t9k-semantics §5.2; lowering-anchors §1.1, §1.5",
+    "docs/evidence/t9k-pytorchtrainingjob.md#master_addr",
 )
 PYTORCH_MASTER_PORT = Fact(
     "pytorch.master-port",
     "MASTER_PORT is 23456",
     "anchored",
-    "t9k-semantics §5.2; lowering-anchors §1.1, §1.5",
+    "docs/evidence/t9k-pytorchtrainingjob.md#master_port",
     23456,
 )
 PYTORCH_PORT_NAME = Fact(
     "pytorch.master-port-name",
     "the port of the rendezvous is declared on the training container and on the Service",
     "anchored",
-    "lowering-anchors §1.1, §1.5",
+    "docs/evidence/t9k-pytorchtrainingjob.md#rendezvous-port-of-the-container",
     "pytorchjob-port",
 )
 PYTORCH_PORT_BY_NAME = Fact(
@@ -40,13 +40,13 @@ PYTORCH_RANK = Fact(
     "pytorch.rank",
     "RANK counts the replicas of all types in the order of replicaSpecs",
     "documented",
-    "t9k-semantics §5.2, tutorial examples: pytorchtrainingjob/ps",
+    "docs/evidence/t9k-pytorchtrainingjob.md#ranks",
 )
 PYTORCH_WORLD_SIZE = Fact(
     "pytorch.world-size",
     "WORLD_SIZE is the number of all replicas: one process each",
     "documented",
-    "t9k-semantics §5.2, tutorial examples: pytorchtrainingjob/ps",
+    "docs/evidence/t9k-pytorchtrainingjob.md#world-size",
     "replicas",
     ("replicas", "processes"),
 )
@@ -54,7 +54,7 @@ PYTORCH_ENV = Fact(
     "pytorch.env",
     "without torchrun the variables are MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE",
     "documented",
-    "t9k-semantics §5.2, user manual: pytorchtrainingjob",
+    "docs/evidence/t9k-pytorchtrainingjob.md#environment",
     {
         "MASTER_ADDR": "{master-addr}",
         "MASTER_PORT": "{master-port}",
@@ -67,7 +67,7 @@ PYTORCH_TORCHRUN_ENV = Fact(
     "pytorch.torchrun-env",
     "under torchrun, which sets the ranks itself, the variables are MASTER_ADDR and MASTER_PORT",
     "assumed",
-    "t9k-semantics §5.2, §5.3, tutorial examples: pytorchtrainingjob/ddp/job_torchrun.yaml",
+    "docs/evidence/t9k-pytorchtrainingjob.md#environment-under-torchrun",
     {"MASTER_ADDR": "{master-addr}", "MASTER_PORT": "{master-port}"},
     words=(*TORCHRUN_WORDS, "rank", "world-size", "index"),
 )
@@ -75,7 +75,7 @@ PYTORCH_ENV_ORDER = Fact(
     "pytorch.env-order",
     "the variables stand before those of the template, which can refer to them and replace them",
     "assumed",
-    "t9k-semantics §5.2, tutorial examples: pytorchtrainingjob/ddp; after them: lowering-anchors §1.1",
+    "docs/evidence/t9k-pytorchtrainingjob.md#order-of-the-environment",
     "before",
     ("before", "after"),
 )
@@ -83,7 +83,7 @@ PYTORCH_ENV_CONTAINERS = Fact(
     "pytorch.env-containers",
     "all containers get the variables, not the training container alone",
     "assumed",
-    "lowering-anchors §1.1; otherwise in §1.2",
+    "docs/evidence/t9k-pytorchtrainingjob.md#containers-with-the-environment",
     "all",
     ("all", "training"),
 )
@@ -91,27 +91,27 @@ PYTORCH_DECLARES_PORT = Fact(
     "pytorch.declares-port",
     "the training container declares the port of the rendezvous, unless it does so itself",
     "anchored",
-    "lowering-anchors §1.1, §1.5",
+    "docs/evidence/t9k-pytorchtrainingjob.md#rendezvous-port-of-the-container",
     True,
 )
 PYTORCH_TRAINING_CONTAINER = Fact(
     "pytorch.training-container",
     "the training container is the one called python, else the first",
     "documented",
-    "t9k-semantics §5.3, user manual: pytorchtrainingjob",
+    "docs/evidence/t9k-pytorchtrainingjob.md#training-container",
     "python",
 )
 TORCHRUN = Fact(
     "pytorch.torchrun",
     "torchrun takes the place of the command, and the args of the container follow it",
     "documented",
-    "t9k-semantics §5.3, user manual: pytorchtrainingjob",
+    "docs/evidence/t9k-pytorchtrainingjob.md#torchrun-mode",
 )
 TORCHRUN_ARGUMENTS = Fact(
     "pytorch.torchrun-arguments",
     "torchrun is told the nodes, the processes, the rendezvous, the restarts and the replica type as role",
     "assumed",
-    "t9k-semantics §5.3, tutorial examples: pytorchtrainingjob/ddp/job_torchrun.yaml",
+    "docs/evidence/t9k-pytorchtrainingjob.md#torchrun-options",
     [
         "torchrun",
         "--nnodes {nnodes}",
@@ -127,14 +127,14 @@ RDZV_BACKEND = Fact(
     "pytorch.rdzv-backend",
     "the rendezvous backend is c10d unless another is given",
     "documented",
-    "t9k-semantics §5.1, API reference: TorchrunConfig.rdzvBackend",
+    "docs/evidence/t9k-pytorchtrainingjob.md#rendezvous-backend",
     "c10d",
 )
 ELASTIC_REPLICAS = Fact(
     "elastic.replicas",
     "an elastic job has expectedReplicas Pods",
     "documented",
-    "t9k-semantics §5.1, API reference: ElasticConfig.expectedReplicas",
+    "docs/evidence/t9k-pytorchtrainingjob.md#elastic-replica-count",
 )
 ELASTIC_MISSING_BOUND = Fact(
     "elastic.missing-bound",
@@ -149,7 +149,7 @@ ELASTIC_SHARES = Fact(
     "elastic.scaling-weight",
     "the types share expectedReplicas by scalingWeight (1 where none is given), largest remainder first",
     "assumed",
-    "t9k-semantics §5.3",
+    "docs/evidence/t9k-pytorchtrainingjob.md#scaling-weight",
     "largest-remainder",
     ("largest-remainder", "first", "last"),
 )
@@ -157,5 +157,5 @@ TENSORBOARD = Fact(
     "pytorch.tensorboard",
     "a tensorboardSpec gives the job a TensorBoard of the base name",
     "documented",
-    "t9k-semantics §5.4, status of a running job",
+    "docs/evidence/t9k-pytorchtrainingjob.md#tensorboard",
 )

@@ -8,7 +8,7 @@ SSH_SECRET = Fact(
     "ssh.secret",
     "each job has a key pair of its own in a Secret <base>-ssh; podplan shows a placeholder for it",
     "anchored",
-    "t9k-semantics §6.2, §8.3; lowering-anchors §1.2, §1.3, §1.5",
+    "docs/evidence/ssh.md#keys-of-a-job",
     "{base}-ssh",
     words=("base", "job"),
 )
@@ -16,14 +16,14 @@ SSH_KEYS_VOLUME = Fact(
     "ssh.keys-volume",
     "the volume with the keys is called ssh-keys, with a number after it where a template has that name",
     "assumed",
-    "t9k-semantics §8.3; lowering-anchors §1.3",
+    "docs/evidence/ssh.md#files-of-a-job",
     "ssh-keys",
 )
 SSH_KEY_FILES = Fact(
     "ssh.key-files",
     "these keys of the Secret are mounted as these files",
     "assumed",
-    "t9k-semantics §8.3; lowering-anchors §1.2, §1.3",
+    "docs/evidence/ssh.md#key-files",
     [
         "ssh-privatekey:id_rsa",
         "ssh-publickey:id_rsa.pub",
@@ -36,20 +36,20 @@ SSH_KEY_PLACEHOLDER = Fact(
     "RSA keys are made when the job is created, since fabric, with which colossalai run connects, reads no "
     "others from id_rsa; this text stands for them",
     "assumed",
-    "t9k-semantics §8.3; docs/conformance.md: colossalai/launcher-dialect",
+    "docs/evidence/ssh.md#key-type",
 )
 SSH_CLIENT = Fact(
     "ssh.client-config",
     "ssh is told not to ask about host keys, which are new for each Pod",
     "anchored",
-    "t9k-semantics §6.4; lowering-anchors §1.3, §1.5",
+    "docs/evidence/ssh.md#client-configuration",
     "Host *\n  StrictHostKeyChecking no\n  UserKnownHostsFile /dev/null\n  ConnectionAttempts 10\n",
 )
 SSH_MOUNT_PATH = Fact(
     "ssh.auth-mount-path",
     "the keys are mounted at /root/.ssh unless another path is given",
     "documented",
-    "t9k-semantics §3.1, §6.2, API reference: SSHConfig",
+    "docs/evidence/ssh.md#mount-path-of-the-keys",
     "/root/.ssh",
 )
 SSH_KEYS_APART = Fact(
@@ -57,62 +57,62 @@ SSH_KEYS_APART = Fact(
     "the keys are mounted as one folder, so that sshd of the image has StrictModes off: the folder of a "
     "Secret's volume is open to all",
     "anchored",
-    "lowering-anchors §1.3, §2.6; docs/conformance.md: deepspeed/two-workers",
+    "docs/evidence/ssh.md#folder-of-the-keys",
     False,
 )
 SSH_MODE = Fact(
     "ssh.key-mode",
     "keys at /root/.ssh are readable by their owner only, as ssh demands; elsewhere the mode is left alone",
     "anchored",
-    "t9k-semantics §8.3; lowering-anchors §1.3, §2.6",
+    "docs/evidence/ssh.md#mode-of-the-keys",
     0o600,
 )
 SSH_PORT = Fact(
     "ssh.port",
     "sshd listens on port 22",
     "assumed",
-    "t9k-semantics §6.4; lowering-anchors §1.5",
+    "docs/evidence/ssh.md#port-of-sshd",
     22,
 )
 SSH_PORT_NAME = Fact(
     "ssh.port-name",
     "the port of sshd is called ssh",
     "assumed",
-    "t9k-semantics §6.4",
+    "docs/evidence/ssh.md#port-of-sshd",
     "ssh",
 )
 SSH_DECLARES_PORT = Fact(
     "ssh.declares-port",
     "containers do not declare the port of sshd",
     "assumed",
-    "lowering-anchors §1.3",
+    "docs/evidence/ssh.md#port-of-sshd",
     False,
 )
 SSHD_PATH = Fact(
     "ssh.sshd-path",
     "sshd is at /usr/sbin/sshd unless another path is given",
     "documented",
-    "t9k-semantics §3.1, §6.2",
+    "docs/evidence/ssh.md#path-of-sshd",
     "/usr/sbin/sshd",
 )
 SSHD_ARGUMENTS = Fact(
     "ssh.sshd-arguments",
     "sshd stays in the foreground",
     "documented",
-    "t9k-semantics §6.2, user manual: deepspeedjob",
+    "docs/evidence/ssh.md#arguments-of-sshd",
     ["-D"],
 )
 SSHD = Fact(
     "ssh.sshd",
     "the training container of a worker runs sshd; its own command and args are ignored",
     "documented",
-    "t9k-semantics §3.2, §6.2, user manual: colossalaijob, deepspeedjob",
+    "docs/evidence/ssh.md#command-of-the-workers",
 )
 JOB_FILES = Fact(
     "ssh.config-map",
     "the hostfile and the env file are in a ConfigMap <base>-config",
     "assumed",
-    "t9k-semantics §6.4, §8.3; lowering-anchors §1.3",
+    "docs/evidence/ssh.md#files-of-a-job",
     "{base}-config",
     words=("base", "job"),
 )
@@ -120,19 +120,19 @@ SSH_FILES_VOLUME = Fact(
     "ssh.files-volume",
     "the volume with these files is called job-files, with a number after it where a template has that name",
     "assumed",
-    "t9k-semantics §8.3; lowering-anchors §1.3",
+    "docs/evidence/ssh.md#files-of-a-job",
     "job-files",
 )
 SSH_HOSTFILE_KEY = Fact(
     "ssh.hostfile-key",
     "the hostfile is called hostfile in the ConfigMap",
     "assumed",
-    "t9k-semantics §8.3; lowering-anchors §1.3",
+    "docs/evidence/ssh.md#files-of-a-job",
     "hostfile",
 )
 HOSTFILE = Fact(
     "ssh.hostfile",
     "the hostfile has a line for each worker, by the name of its Service",
     "anchored",
-    "t9k-semantics §3.3, §6.4; lowering-anchors §1.3, §2.3",
+    "docs/evidence/ssh.md#hostfile-of-a-job",
 )

@@ -101,7 +101,10 @@ def name_of(job: Job) -> Marked:
 
 
 def suffix(name: str, uid: str, digits: int = 5) -> str:
-    """The hex digits that the controller adds to the name of a job (t9k-semantics §2.1)."""
+    """The hex digits that the controller adds to the name of a job.
+
+    Source: docs/evidence/t9k-common.md#suffix-of-the-base-name.
+    """
     return f"{fnv1a64((name + uid).encode()):016x}"[:digits]
 
 
@@ -128,7 +131,10 @@ def role(where: Cursor, type_: str) -> Role:
 
 
 def paused(job: Job) -> bool:
-    """Whether the job has no Pods now: pause mode, and it wins over debug mode (t9k-semantics §1.1)."""
+    """Whether the job has no Pods now: pause mode, and it wins over debug mode.
+
+    Source: docs/evidence/t9k-common.md#debug-and-pause-together.
+    """
     return job.spec.get("runMode", "pause", "enabled").value is True and not job.options.resumed
 
 
@@ -150,7 +156,8 @@ def launch(job: Job, type_: str, debug: Fact = facts.DEBUG) -> Launch:
     """The launch of one replica type; the value of ``debug`` is the kind's own command in debug mode.
 
     A command or args without words count as not written. What ``resumeSpecs`` give a job that goes on also
-    wins over debug mode (t9k-semantics §1.1); a type to which they give neither is in debug mode then.
+    wins over debug mode (docs/evidence/t9k-common.md#commands-on-resuming-in-debug-mode); a type to which
+    they give neither is in debug mode then.
     """
     debugging, pause = job.spec.get("runMode", "debug"), job.spec.get("runMode", "pause")
     resumes = job.options.resumed and pause.get("enabled").value is True

@@ -1,6 +1,7 @@
 """The objects of the T9k platform that lowering makes beside Kubernetes' own: PodGroup and TensorBoard.
 
-Source of the fields: t9k-semantics §1.2 and §5.4.
+Source of the fields: docs/evidence/t9k-common.md#podgroup,
+docs/evidence/t9k-pytorchtrainingjob.md#tensorboard-fields.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The deepspeed launcher: which hosts and slots it uses, and what it refuses.
 
-Source: https://deepspeed.readthedocs.io, lowering-anchors §2.2, and deepspeed 0.19 itself. Options that only
+Source: https://deepspeed.readthedocs.io, docs/evidence/deepspeed-launcher.md, and deepspeed 0.19 itself.
+Options that only
 some releases know are in the table: a newer or an older one refuses them.
 """
 

@@ -1,6 +1,6 @@
 """mpirun and mpiexec, as Open MPI, Intel MPI and MPICH spell their options.
 
-Source: https://docs.open-mpi.org/en/main/man-openmpi/man1/mpirun.1.html, lowering-anchors §2.6. One dash or
+Source: https://docs.open-mpi.org/en/main/man-openmpi/man1/mpirun.1.html, docs/evidence/mpirun.md. One dash or
 two are the same. What stands behind an option that is not in the table is not looked at: nobody knows whether
 the option takes a value.
 """

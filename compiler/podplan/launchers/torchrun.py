@@ -1,6 +1,7 @@
 """torchrun, ``python -m torch.distributed.run`` and ``python -m torch.distributed.launch``.
 
-Source: https://docs.pytorch.org/docs/stable/elastic/run.html, lowering-anchors §2.1, and torch 2.13 itself.
+Source: https://docs.pytorch.org/docs/stable/elastic/run.html, docs/evidence/torchrun.md, and torch 2.13
+itself.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A ColossalAIJob with launcher and worker as one with torchConfig and replicaSpecs, on the tree of its text.
 
-What each field is called in the other dialect: t9k-semantics §3.1.
+What each field is called in the other dialect:
+docs/evidence/t9k-colossalaijob.md#fields-of-the-replica-dialect.
 """
 
 from __future__ import annotations

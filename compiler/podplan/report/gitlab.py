@@ -1,4 +1,7 @@
-"""The Code Quality report of GitLab: a JSON list that merge requests show (gitops-integrations §7)."""
+"""The Code Quality report of GitLab: a JSON list that merge requests show.
+
+Source: docs/evidence/report-formats.md#gitlab-code-quality.
+"""
 
 from __future__ import annotations
 

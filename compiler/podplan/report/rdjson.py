@@ -1,4 +1,7 @@
-"""The Diagnostic format of reviewdog; columns count bytes of UTF-8, 1-based (gitops-integrations §7)."""
+"""The Diagnostic format of reviewdog; columns count bytes of UTF-8, 1-based.
+
+Source: docs/evidence/report-formats.md#rdjson.
+"""
 
 from __future__ import annotations
 

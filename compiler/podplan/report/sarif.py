@@ -1,4 +1,6 @@
-"""SARIF 2.1.0, for code scanning (gitops-integrations §6; https://docs.oasis-open.org/sarif/sarif/v2.1.0/)."""
+"""SARIF 2.1.0, for code scanning (docs/evidence/report-formats.md#sarif;
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
+"""
 
 from __future__ import annotations
 

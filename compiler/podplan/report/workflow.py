@@ -1,7 +1,8 @@
 """Workflow commands of GitHub Actions, and text for its log that is none, whatever is in it.
 
 The runner takes a line for a command that begins with ``::`` after blanks, or that has ``##[`` anywhere. It
-shows ten annotations of a level for a step, and of each 4,096 characters (gitops-integrations §5.2).
+shows ten annotations of a level for a step, and of each 4,096 characters
+(docs/evidence/github-actions.md#annotations).
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Whether a document is what its schema says: custom resources, and podplan's own kinds of files.
 
 There is one schema per kind and dialect in schemas/. Source of the fields: the T9k API reference and
-t9k-semantics §1, §3.1, §4.1, §5.1, §5.4, §6.1.
+docs/evidence/t9k-common.md, docs/evidence/t9k-genericjob.md#fields,
+docs/evidence/t9k-pytorchtrainingjob.md#fields, docs/evidence/t9k-deepspeedjob.md#fields,
+docs/evidence/t9k-colossalaijob.md.
 """
 
 from __future__ import annotations

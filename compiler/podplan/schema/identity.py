@@ -1,6 +1,7 @@
 """What a custom resource says that it is: its kind, and the dialect of a kind that has several.
 
-Source of kinds and dialects: the T9k API reference and t9k-semantics §1, §3.1.
+Source of kinds and dialects: the T9k API reference and docs/evidence/t9k-common.md#kinds-and-short-names,
+docs/evidence/t9k-colossalaijob.md#dialects.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from podplan.typing import Any
 def image_problems(spec: dict[str, Any]) -> list[Problem]:
     """The problem of a launcher without an image where the workers have none that it could take.
 
-    The reference does not require ``launcher.image`` (t9k-semantics §3.1), but the Pod is refused without.
+    The reference does not require ``launcher.image``
+    (docs/evidence/t9k-colossalaijob.md#fields-of-the-launcher-dialect), but the Pod is refused without.
     """
     worker = _training_container(spec)
     if worker is None or worker.get("image") or _mapping(spec.get("launcher")).get("image"):

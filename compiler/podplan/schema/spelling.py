@@ -1,6 +1,6 @@
 """The names that fields and kinds had once, or have in documents that were never right.
 
-They are data: schemas/old-spellings.json, found in real manifests (t9k-semantics §10, §11).
+They are data: schemas/old-spellings.json, found in real manifests (docs/evidence/t9k-api-history.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which Pods are deleted when a job ends (t9k-semantics §1.4)."""
+"""Which Pods are deleted when a job ends (docs/evidence/t9k-common.md#clean-up-policy)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The conditions of a job, in the order and the words of the controllers (t9k-semantics §1.5)."""
+"""The conditions of a job, in the order and the words of the controllers.
+
+Source: docs/evidence/t9k-common.md#conditions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The phase of a job that has not ended (t9k-semantics §1.1, §1.5)."""
+"""The phase of a job that has not ended (docs/evidence/t9k-common.md#phases)."""
 
 from __future__ import annotations
 

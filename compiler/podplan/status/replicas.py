@@ -10,7 +10,8 @@ from podplan.kubernetes.shape import entries, mapping, text
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT, BoundExceeded, beyond
 from podplan.typing import Any, NamedTuple
 
-# As status.tasks has them: the phases of a Pod, and two of the controller's own (t9k-semantics §1.5).
+# As status.tasks has them: the phases of a Pod, and two of the controller's own
+# (docs/evidence/t9k-common.md#task-status).
 PHASES = ("Creating", "Pending", "Running", "Succeeded", "Failed", "Unknown", "Deleted")
 ENDED = ("Succeeded", "Failed")
 NOT_STARTED = ("Creating", "Pending")

@@ -1,4 +1,8 @@
-"""Which replicas that have ended are started again (t9k-semantics §1.3, §1.4, §4.2)."""
+"""Which replicas that have ended are started again.
+
+Source: docs/evidence/t9k-common.md#meaning-of-the-restart-policies,
+docs/evidence/t9k-common.md#backoff-limit, docs/evidence/t9k-genericjob.md#restart-limit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""successRules and failureRules of a GenericJob, and what holds without them (t9k-semantics §4.2, §4.5)."""
+"""successRules and failureRules of a GenericJob, and what holds without them.
+
+Source: docs/evidence/t9k-genericjob.md#success-rules, docs/evidence/t9k-genericjob.md#no-success-rules.
+"""
 
 from __future__ import annotations
 

@@ -40,7 +40,10 @@ def _entries(written: Any) -> list[Cursor]:
 
 
 def _colossalai_run(job: Job, training: Training) -> Marked:
-    """``colossalai run``, its options, the script and its arguments (t9k-semantics §3.3)."""
+    """``colossalai run``, its options, the script and its arguments.
+
+    Source: docs/evidence/t9k-colossalaijob.md#launch-command.
+    """
     fact, path = job.options.fact(facts.COLOSSALAI_RUN), job.options.fact(facts.COLOSSALAI_HOSTFILE_PATH)
     marked = {
         "{hostfile}": at((path, job.spec), path.value),

@@ -1,4 +1,7 @@
-"""The dialect with ``launcher`` and ``worker`` (t9k-semantics §3.1)."""
+"""The dialect with ``launcher`` and ``worker``.
+
+Source: docs/evidence/t9k-colossalaijob.md#fields-of-the-launcher-dialect.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ from podplan.typing import Any
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
-    """The objects of a ColossalAIJob (t9k-semantics §3): PodGroup, Secret, ConfigMap, Services, Pods."""
+    """The objects of a ColossalAIJob (docs/evidence/t9k-colossalaijob.md): PodGroup, Secret, ConfigMap,
+    Services, Pods.
+    """
     colossal = job(cr, options)
     dialect = replica_dialect if replica_dialect.told(colossal) else launcher_dialect
     training = dialect.read(colossal)

@@ -1,4 +1,7 @@
-"""The dialect with ``torchConfig`` and ``replicaSpecs`` (t9k-semantics §3.1)."""
+"""The dialect with ``torchConfig`` and ``replicaSpecs``.
+
+Source: docs/evidence/t9k-colossalaijob.md#fields-of-the-replica-dialect.
+"""
 
 from __future__ import annotations
 

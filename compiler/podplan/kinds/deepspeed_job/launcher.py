@@ -12,7 +12,7 @@ from podplan.kinds._patterns import each_filled, filled, naming
 from podplan.kinds._services import host
 from podplan.provenance import Cursor, Marked, Why, at
 
-# How each form of config.run is passed on (t9k-semantics §6.4).
+# How each form of config.run is passed on (docs/evidence/t9k-deepspeedjob.md#program).
 PROGRAMS: dict[str, list[str]] = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
 
 
@@ -55,7 +55,10 @@ def _in_double_quotes(word: str) -> str:
 
 
 def _options(config: Cursor) -> list[str]:
-    """The options and the program, word by word, in the order of t9k-semantics §6.4."""
+    """The options and the program, word by word.
+
+    Source: docs/evidence/t9k-deepspeedjob.md#options-of-deepspeed.
+    """
     options = []
     if config.get("localRank").value is False:
         options.append("--no_local_rank")

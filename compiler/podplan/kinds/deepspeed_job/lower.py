@@ -24,7 +24,9 @@ from podplan.provenance import Cursor
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
-    """The objects of a DeepSpeedJob (t9k-semantics §6): PodGroup, Secret, ConfigMap, Services, Pods."""
+    """The objects of a DeepSpeedJob (docs/evidence/t9k-deepspeedjob.md): PodGroup, Secret, ConfigMap,
+    Services, Pods.
+    """
     training = job(cr, options)
     workers = _workers(training)
     slots = training.spec.get("config", "slotsPerWorker")

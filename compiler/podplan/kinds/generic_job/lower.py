@@ -17,7 +17,7 @@ _INIT = "initContainers"
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
-    """The objects of a GenericJob (t9k-semantics §4): PodGroup, Services, Pods."""
+    """The objects of a GenericJob (docs/evidence/t9k-genericjob.md): PodGroup, Services, Pods."""
     generic = job(cr, options)
     roles = replica_roles(generic)
     ports = generic.spec.get("service", "ports")

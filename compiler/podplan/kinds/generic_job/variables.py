@@ -1,6 +1,7 @@
 """The variables of a GenericJob: $(type), $(rank), $(replicas[T]), $(service.T[i].host), $(service.port[n]).
 
-Replaced by the controller before a Pod is made (t9k-semantics §4.3). What it does not know is left as it
+Replaced by the controller before a Pod is made (docs/evidence/t9k-genericjob.md#variable-substitution). What
+it does not know is left as it
 is, and so is anything after ``$$``, which Kubernetes reads as an escape.
 """
 

@@ -76,7 +76,10 @@ def _replica_spec(role: Role, given: Node, launch: dict[str, Any], problems: lis
 
 
 def _under_torchrun(said: Run) -> dict[str, Any]:
-    """torchrun takes script or module from the args, and ignores the command (t9k-semantics §5.3)."""
+    """torchrun takes script or module from the args, and ignores the command.
+
+    Source: docs/evidence/t9k-pytorchtrainingjob.md#torchrun-mode.
+    """
     if said.form == "module":
         return {"args": with_first(minus_m(said), said.words)}
     return {"args": strings(said.words)} if said.form in ("python", "exec") else verbatim(said)

@@ -8,7 +8,10 @@ from podplan.provenance import Cursor, Fact, Why
 
 
 def elastic(job: Job) -> bool:
-    """Whether the job is elastic, which it is only under torchrun (t9k-semantics §5.1)."""
+    """Whether the job is elastic, which it is only under torchrun.
+
+    Source: docs/evidence/t9k-pytorchtrainingjob.md#elastic-only-under-torchrun.
+    """
     return (
         job.spec.get("elastic", "enabled").value is True
         and job.spec.get("torchrunConfig", "enabled").value is True

@@ -33,7 +33,9 @@ from podplan.typing import Any
 
 
 def lower(cr: Cursor, options: Options) -> list[Group]:
-    """The objects of a PyTorchTrainingJob (t9k-semantics §5): PodGroup, TensorBoard, Services, Pods."""
+    """The objects of a PyTorchTrainingJob (docs/evidence/t9k-pytorchtrainingjob.md): PodGroup, TensorBoard,
+    Services, Pods.
+    """
     training = job(cr, options)
     roles = shared_out(training, replica_roles(training))
     port = rendezvous_port(training, roles)

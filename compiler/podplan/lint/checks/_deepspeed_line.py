@@ -12,7 +12,7 @@ from podplan.lint.subject import Job, for_one
 from podplan.typing import NamedTuple
 
 _CONFIG: Path = ("spec", "config")
-# How each form of config.run is passed on (t9k-semantics §6.4).
+# How each form of config.run is passed on (docs/evidence/t9k-deepspeedjob.md#program).
 _FORMS = {"python": [], "module": ["--module"], "exec": ["--no_python"]}
 
 

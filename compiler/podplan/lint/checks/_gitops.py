@@ -1,7 +1,7 @@
 """What a GitOps tool reads on an object, and which tool it is.
 
 Sources: the Argo CD documentation on sync options, sync waves and resource hooks; the Flux documentation of
-Kustomization; gitops-integrations §1.3 and §2.
+Kustomization; docs/evidence/gitops-argocd.md#pruning-with-confirmation, docs/evidence/gitops-flux.md#pruning.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def queue_of(gang: Group) -> str:
 def strangers(job: Job) -> bool:
     """Whether the replicas cannot reach each other: a GenericJob whose Pods have no Service.
 
-    Source: t9k-semantics §4.4.
+    Source: docs/evidence/t9k-genericjob.md#services.
     """
     return kind_of(job) == "GenericJob" and not mapping(spec_of(job), "service")
 

@@ -1,6 +1,7 @@
 """Names of what a job lowers to: short enough with the controller's suffix, and no two the same.
 
-Source: t9k-semantics §2.1: children are named after the job, a dash and five hex digits.
+Source: docs/evidence/t9k-common.md#suffix-of-the-base-name: children are named after the job, a dash and five
+hex digits.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The deepspeed line of a DeepSpeedJob: what its options may be, and which hosts and slots they choose.
 
-Sources: t9k-semantics §6.2; lowering-anchors §2.2 and §4.2; deepspeed/launcher/runner.py and launch.py.
+Sources: docs/evidence/t9k-deepspeedjob.md#reserved-options, docs/evidence/deepspeed-launcher.md.
 """
 
 from __future__ import annotations

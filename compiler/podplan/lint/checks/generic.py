@@ -1,6 +1,6 @@
 """The rules of a GenericJob that say how it ends, the variables that its controller replaces, and its ports.
 
-Source: t9k-semantics §4.1 to §4.4.
+Source: docs/evidence/t9k-genericjob.md.
 """
 
 from __future__ import annotations

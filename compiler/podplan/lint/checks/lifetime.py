@@ -1,6 +1,8 @@
 """How a job grows, how long it lasts and what it leaves behind.
 
-Sources: t9k-semantics §1.1, §1.4, §5.1 and §5.3; lowering-anchors §4.1, rows 19 and 24.
+Sources: docs/evidence/t9k-common.md#clean-up-policy, docs/evidence/t9k-common.md#debug-mode,
+docs/evidence/t9k-pytorchtrainingjob.md#elastic-only-under-torchrun,
+docs/evidence/t9k-pytorchtrainingjob.md#elastic-bounds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """mpirun in a GenericJob: variables of another release, hosts that it is not told, slots that there are not.
 
-Sources: lowering-anchors §2.6 and §4.2; https://docs.open-mpi.org/en/v5.0.x/launching-apps/.
+Sources: docs/evidence/mpirun.md#variables-of-release-5, docs/evidence/mpirun.md#hosts,
+docs/evidence/mpirun.md#slots.
 """
 
 from __future__ import annotations

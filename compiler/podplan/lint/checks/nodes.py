@@ -1,6 +1,6 @@
 """How many nodes a launcher waits for, beside how many Pods the job has.
 
-Sources: lowering-anchors §4.1, row 2; the launchers themselves.
+Sources: docs/evidence/torchrun.md#node-count, docs/evidence/deepspeed-launcher.md#number-of-nodes.
 """
 
 from __future__ import annotations

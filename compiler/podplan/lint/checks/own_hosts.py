@@ -1,6 +1,6 @@
 """Names of replicas that are written out, in env and in command lines, and that no Service has.
 
-Source: lowering-anchors §4.3, I3; t9k-semantics §4.4.
+Source: docs/evidence/kubernetes-pods.md#hosts-that-exist, docs/evidence/t9k-genericjob.md#services.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """How many processes train in a Pod, beside how many GPUs it has.
 
-Sources: lowering-anchors §4.1, row 1; the launchers themselves.
+Sources: docs/evidence/torchrun.md#processes-per-node, docs/evidence/t9k-deepspeedjob.md#slots-per-worker,
+docs/evidence/accelerate.md#processes-per-machine.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ def priority_out_of_bounds(subject: Subject, _params: Mapping[str, Any]) -> Iter
     gang, job = pod_group(subject.job), subject.job
     if gang is None or job.inventory is None:
         return
-    # Which priority a job has that gives none is documented in two ways (t9k-semantics §1.2).
+    # Which priority a job has that gives none is documented in two ways
+    # (docs/evidence/t9k-common.md#priority).
     asked = mapping(mapping(spec_of(job), "scheduler"), "t9kScheduler")
     queue, priority = queue_of(gang), asked.get("priority")
     bounds = mapping(entry(job, "queues", queue), "priority")

@@ -1,6 +1,6 @@
 """Where the processes of a job meet: the ranks of the nodes, and the host that they meet at.
 
-Sources: lowering-anchors §2.1 and §4.1, rows 3 and 4; https://docs.pytorch.org/docs/stable/elastic/run.html.
+Sources: docs/evidence/torchrun.md#static-rendezvous, docs/evidence/torchrun.md#rendezvous-endpoint-of-c10d.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What happens when a replica ends: restart policies, and the retries that all replicas share.
 
-Sources: t9k-semantics §1.3 and §1.4; lowering-anchors §4.1, row 18.
+Sources: docs/evidence/t9k-common.md#meaning-of-the-restart-policies,
+docs/evidence/t9k-common.md#backoff-limit, docs/evidence/torchrun.md#rejoining-after-a-restart.
 """
 
 from __future__ import annotations

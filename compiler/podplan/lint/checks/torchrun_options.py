@@ -1,6 +1,6 @@
 """Options of torchrun in torchrunConfig.extraOptions, beside those that the controller gives itself.
 
-Source: t9k-semantics §5.3.
+Source: docs/evidence/t9k-pytorchtrainingjob.md#torchrun-options.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Waiting for other Pods: loops without an end, init containers that wait for themselves, and launchers
 that do not wait at all.
 
-Source: lowering-anchors §4.2, GEN003.
+Source: docs/evidence/kubernetes-pods.md#waiting-for-a-name,
+docs/evidence/mpirun.md#launcher-that-does-not-wait.
 """
 
 from __future__ import annotations
