@@ -375,4 +375,4 @@ def test_the_page_has_every_limit() -> None:
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| ([\d,]+) \|", text, re.MULTILINE))
     assert {name: int(value.replace(",", "")) for name, value in rows.items()} == LIMITS
     assert f"{MAX_DEPTH} levels" in text
-    assert f"{MAX_FAULTS:,} faults" in text
+    assert f"{MAX_FAULTS:,} parser findings" in text
