@@ -17,17 +17,17 @@ from podplan.provenance import Fact
 
 TOP = Path(__file__).parents[1]
 SCHEMA, PAGE = Path("schemas/Config.json"), Path("docs/lowering.md")
-_EACH_LABEL = "`pod.labels`, `service.labels` and the like change or leave out each label"
+_EACH_LABEL = "`pod.labels`, `service.labels` and the like change or remove each label"
 WHY_NOT = {
     "colossalai.labels": "`pod.labels` changes each label",
-    "colossalai.launch-arguments": "`colossalai.run` says whether and where they stand",
-    "colossalai.launcher-image": "a launcher can say its image itself",
+    "colossalai.launch-arguments": "`colossalai.run` decides whether and where they appear",
+    "colossalai.launcher-image": "a launcher can set its image",
     "label.component": _EACH_LABEL,
     "label.owner-kind": _EACH_LABEL,
-    "pytorch.master-addr": "`service.host` says how replicas are called, `pytorch.env` what it holds",
-    "service.per-replica": "`service.per` says how many Services there are",
-    "ssh.hostfile": "`deepspeed.hostfile-line` and `colossalai.hostfile-line` say its lines",
-    "ssh.key-placeholder": "it stands for keys that only the cluster makes",
+    "pytorch.master-addr": "`service.host` sets the names of replicas, `pytorch.env` the value",
+    "service.per-replica": "`service.per` sets the number of Services",
+    "ssh.hostfile": "`deepspeed.hostfile-line` and `colossalai.hostfile-line` set its lines",
+    "ssh.key-placeholder": "only the cluster creates the keys",
 }
 _TYPES = {bool: "boolean", int: "integer", str: "string", list: "array", dict: "object"}
 _DEFINITIONS = re.compile(r'^    "ofAllKinds": \{$.*?^    \}\n(?=  \}\n)', re.DOTALL | re.MULTILINE)
@@ -50,7 +50,7 @@ def _reasons() -> str:
     """The facts that are not documented and have no setting, each with why not."""
     told = [fact for fact in without_setting() if fact.id not in of_status()]
     rows = "".join(f"| `{fact.id}`: {fact.text} | {WHY_NOT[fact.id]} |\n" for fact in told)
-    return f"| fact | why not |\n|---|---|\n{rows}"
+    return f"| behaviour | reason |\n|---|---|\n{rows}"
 
 
 def _with_table(page: str, what: str, table: str) -> str:
@@ -99,7 +99,7 @@ def _table(told: Iterable[Fact]) -> str:
     rows = [
         f"| `{fact.id}` | {_default(fact)} | {fact.text} | {fact.basis} | {fact.source} |" for fact in told
     ]
-    head = "| setting | default | what it is about | basis | source |\n|---|---|---|---|---|\n"
+    head = "| setting | default | behaviour | basis | source |\n|---|---|---|---|---|\n"
     return head + "".join(f"{row}\n" for row in rows)
 
 
