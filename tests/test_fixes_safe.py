@@ -277,9 +277,9 @@ class Made(NamedTuple):
         """The row of the table for it."""
         rows = [row for row in table() if row.rule == self.finding.rule]
         wanted = {
-            "CR004": "move"
+            "CR004": "move the words"
             if self.finding.fix and self.finding.fix.title.startswith("move")
-            else "leave the command",
+            else "remove the command",
             "CR009": "PET_" if self.finding.message.startswith("PET_") else "launcher",
         }.get(self.finding.rule, "")
         return next(row for row in rows if wanted in row.fix)
