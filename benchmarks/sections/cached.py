@@ -26,4 +26,6 @@ def section(folder: Path, scale: Scale) -> Section:
             said = f"{value:.1f} × as fast"
             said_of = f"`check` of {what} again, unchanged"
             rows.append(Row(said_of, value, said, target, least=least, peak_mb=again.peak_mb))
-    return Section("The cache", rows, "Against a run without a cache. Of one file, nearly all is the start.")
+    return Section(
+        "Cache", rows, "Compared with a run without a cache. For one file, nearly all of it is the start."
+    )

@@ -9,7 +9,7 @@ from benchmarks.measuring import check, measure
 from benchmarks.scale import Scale
 from benchmarks.table import Row, Section
 
-COLD = 9.0  # × python -c pass; 6 is the ambition
+COLD = 9.0  # × python -c pass; the goal is 6
 
 
 def section(folder: Path, scale: Scale) -> Section:
@@ -20,7 +20,7 @@ def section(folder: Path, scale: Scale) -> Section:
     }
     costs = measure(commands, scale.turns(30))
     unit = costs["pass"].cpu
-    target = f"≤ {COLD:g} × `python -c pass`; 6 × is the ambition"
+    target = f"≤ {COLD:g} × `python -c pass`; goal: 6 ×"
 
     def row(what: str, name: str, most: float | None = COLD) -> Row:
         value = costs[name].cpu / unit
@@ -35,7 +35,7 @@ def section(folder: Path, scale: Scale) -> Section:
     ]
     noise = max(cost.noise for cost in costs.values())
     note = (
-        f"Median of {costs['CR'].runs} runs in turn; half of the runs lie within ±{noise:.0%} of it. "
+        f"Median of {costs['CR'].runs} alternating runs; half of the runs are within ±{noise:.0%} of it. "
         f"`python -c pass` took {unit * 1000:.1f} ms of CPU."
     )
     return Section("Cold start", rows, note)

@@ -28,7 +28,7 @@ def section(folder: Path, scale: Scale) -> Section:
                 Row(f"`check` of {counted(number, name)}", value, said, peak_mb=costs[number].peak_mb)
             )
         rows += _memory(name, costs)
-    note = "One object in a file: CRs of 8 replicas, and profiles that share a base and an inventory."
+    note = "One object per file: CRs of 8 replicas, and profiles that share a base profile and an inventory."
     return Section("Many files", rows, note)
 
 

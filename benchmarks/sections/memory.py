@@ -21,7 +21,7 @@ def section(folder: Path, scale: Scale) -> Section:
     many = inputs.in_environments(folder / "many", number, ENVIRONMENTS)
     rows = _rows(f"{SWEEPS} profiles of {instances:,} instances, {VARIABLES} variables each", sweeps)
     rows += _rows(f"{number:,} profiles in {ENVIRONMENTS} environments", many)
-    return Section("Memory of commands", rows, "`diff` is of a change of the base, which every job has.")
+    return Section("Memory of commands", rows, "`diff` compares a change of the base profile of all jobs.")
 
 
 def _rows(what: str, profiles: Path) -> list[Row]:

@@ -35,12 +35,10 @@ def section(folder: Path, scale: Scale) -> Section:
         *map(_peer, found.values()),
     ]
     elsewhere = ", ".join(peer.name for peer in found.values() if peer.start is None)
-    note = "A Pod costs what it adds to a run, in units of `python -c pass`."
+    note = "The cost of a Pod is what it adds to a run, in units of `python -c pass`."
     if elsewhere:
-        note += (
-            f" {elsewhere}: not installed here; 0.27 ms and 0.19 ms a Pod where `python -c pass` took 10 ms."
-        )
-    return Section("Beside other checkers", rows, note)
+        note += f" {elsewhere}: not installed here; 0.27 ms and 0.19 ms per Pod where `python -c pass` took 10 ms."
+    return Section("Other checkers", rows, note)
 
 
 def _against(jobs: int, how: str, ours: float, peak: float, found: Mapping[str, Peer]) -> Row:

@@ -30,6 +30,4 @@ def section(folder: Path, scale: Scale) -> Section:
             Row(what, value, f"{value:.2f} × as fast", target, least=2.0, peak_mb=ours),
             Row("`yaml.load(CSafeLoader)` of the same bytes", 1, "1 ×", peak_mb=theirs),
         ]
-    return Section(
-        "Reading YAML", rows, "One file after another; peaks are of processes that do one of the two."
-    )
+    return Section("Reading YAML", rows, "Files one after another, each parser in its own process.")

@@ -21,7 +21,7 @@ def section(folder: Path, scale: Scale) -> Section:
             shares = ", ".join(f"{stage} {part / whole:.0%}" for stage, part in seconds.items() if part)
             rows.append(Row(counted(number, name), whole, shares, peak_mb=peak))
     note = (
-        "Shares of the CPU time of one process, without its start; a stage within another counts for itself "
-        "only. Of one file, most is what the stages import."
+        "Shares of the CPU time of one process, without its start; nested stages count only for "
+        "themselves. For one file, most is importing modules."
     )
     return Section("Stages of a check", rows, note)
