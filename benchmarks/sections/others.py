@@ -37,7 +37,9 @@ def section(folder: Path, scale: Scale) -> Section:
     elsewhere = ", ".join(peer.name for peer in found.values() if peer.start is None)
     note = "The cost of a Pod is what it adds to a run, in units of `python -c pass`."
     if elsewhere:
-        note += f" {elsewhere}: not installed here; 0.27 ms and 0.19 ms per Pod where `python -c pass` took 10 ms."
+        note += (
+            f" {elsewhere}: not installed here; 0.27 and 0.19 ms per Pod where `python -c pass` took 10 ms."
+        )
     return Section("Other checkers", rows, note)
 
 

@@ -30,4 +30,8 @@ def section(folder: Path, scale: Scale) -> Section:
             Row(what, value, f"{value:.2f} × as fast", target, least=2.0, peak_mb=ours),
             Row("`yaml.load(CSafeLoader)` of the same bytes", 1, "1 ×", peak_mb=theirs),
         ]
-    return Section("Reading YAML", rows, "Files one after another, each parser in its own process.")
+    return Section(
+        "Reading YAML",
+        rows,
+        "Files one after another. Peaks are of processes that use one of the two parsers.",
+    )
