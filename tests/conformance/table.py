@@ -12,10 +12,10 @@ from tests.conformance.judging import TRAINED, seen_exit
 
 HEAD = """# Conformance
 
-Written by `make conformance`. Each case is a CR that podplan lowers and whose Pods then run for real, each
-in a network and a file system of its own, with real launchers that meet over it; how is said in
-[tests/conformance](../tests/conformance/README.md). A case of a policy runs twice: the bad example does what
-the policy says, and the mended one trains.
+`make conformance ARGS=--write` writes this page; it needs Linux and root. In each case, podplan lowers a CR,
+and the Pods run with real launchers, each Pod with its own network and file system.
+[tests/conformance](../tests/conformance/README.md) has the details. A case of a policy runs twice: the bad
+example behaves as the policy describes, and the fixed one (`mended`) trains.
 
 """
 
@@ -41,7 +41,7 @@ def page(rows: Iterable[Row], known: Iterable[Case], before: str, versions: Mapp
     """docs/conformance.md: a line for each run of the ``known`` cases, from ``rows`` or else ``before``."""
     ran = {cells[0]: cells for cells in map(_cells, before.splitlines()) if cells}
     ran |= {_of(row)[0]: _of(row) for row in rows}
-    lines = ["| case | what ran | what happened | what it proves | seconds |", "|---|---|---|---|---|"]
+    lines = ["| case | Pods | result | conclusion | seconds |", "|---|---|---|---|---|"]
     missing = []
     for case in known:
         for run in case.runs:
@@ -86,7 +86,7 @@ def happened(run: Run, outcome: Outcome | None) -> str:
     ends = Counter(str(seen_exit(outcome, name)) for name in outcome.pods)
     words = [_end(end, n, len(outcome.pods)) for end, n in ends.items()]
     again = sum(pod["restarts"] for pod in outcome.pods.values())
-    words += [f"{again} made anew"] * bool(again)
+    words += [f"{again} re-created"] * bool(again)
     worlds = Counter(int(world) for _, world in TRAINED.findall("\n".join(outcome.logs.values())))
     words += [f"{n} of world size {world} trained" for world, n in worlds.items()] or ["nothing trained"]
     words += [f"phase {outcome.phase}"] * bool(run.expect.phase)
