@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from podplan.kinds.registry import FAMILIES, Family, find_family
+from podplan.kinds.registry import FAMILIES, KIND_NAMES, Family, find_family
+from podplan.nearest import nearest
 from podplan.provenance import Cursor, Doc, at, copied, root, split
 from podplan.source import Source
 from podplan.typing import Any, NamedTuple
@@ -25,7 +26,7 @@ OBJECT_KINDS = frozenset(
 OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
 ALL_SORTS = OF_PROFILES | {"cr", "object"}
 # What a file must mention before a fault in its YAML is our concern.
-OURS = (*(f"{family.group}/" for family in FAMILIES), f"{PROFILE_GROUP}/v")
+OURS = (*(f"{family.group}/" for family in FAMILIES), *KIND_NAMES, f"{PROFILE_GROUP}/v")
 
 
 class Item(NamedTuple):
@@ -108,6 +109,8 @@ def classified(doc: Doc) -> Item:
     if not isinstance(data, dict):
         return Item("other", doc, "not a mapping")
     version, kind = data.get("apiVersion"), data.get("kind")
+    if kind in KIND_NAMES and _lacks_group(version):
+        return Item("cr", doc)
     if not isinstance(version, str):
         return Item("other", doc, "no apiVersion")
     group = version.partition("/")[0]  # a group without a version is a mistake that the schemas name
@@ -119,6 +122,15 @@ def classified(doc: Doc) -> Item:
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return Item("object", doc)
     return Item("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
+
+
+def _lacks_group(api_version: object) -> bool:
+    """Whether an apiVersion is missing, or has a group that is probably a misspelt one of ours."""
+    if not isinstance(api_version, str):
+        return api_version is None
+    group = api_version.partition("/")[0]
+    groups = [family.group for family in FAMILIES]
+    return group not in groups and nearest(group, groups) != ""
 
 
 def _is_unchecked(family: Family, kind: object) -> bool:
