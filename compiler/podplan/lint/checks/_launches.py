@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath, below, value_at
 from podplan.groups import Group, at_index
 from podplan.kubernetes.shape import entries, text
 from podplan.launchers.find import Invocation, find
@@ -13,8 +13,10 @@ from podplan.launchers.words import Word
 from podplan.launchers.wrappers import python
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Job, Subject, for_one
+from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
+_ASSIGNMENT = pattern(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
@@ -36,7 +38,7 @@ class Launch(NamedTuple):
 
     def place(self, word: Word) -> Path:
         """Where a word stands in the Pod."""
-        return (*self.path, *word.path)
+        return below(self.path, word.place)
 
     @property
     def is_launcher(self) -> bool:
@@ -87,6 +89,16 @@ def variable_path(launch: Launch, name: str) -> Path | None:
     """Where the container sets a variable; None where only the command line or the image does."""
     found = [at for at, entry in entries(launch.container, "env") if text(entry, "name") == name]
     return (*launch.path, "env", found[-1], "value") if found else None
+
+
+def assignment_place(launch: Launch, name: str) -> Path:
+    """Where the shell that starts a program sets a variable before it, else the program itself."""
+    word = launch.invocation.word
+    string = value_at(launch.container, word.path)
+    if not isinstance(string, str):
+        return launch.place(word)
+    found = [match.span(1) for match in _ASSIGNMENT.finditer(string, 0, word.start) if match[2] == name]
+    return TextPath((*launch.path, *word.path), found[-1]) if found else launch.place(word)
 
 
 def one_process(launch: Launch, *, modules: bool = False) -> bool:

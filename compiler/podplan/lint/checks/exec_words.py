@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
+from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import counted, kind_of, spec_of
 from podplan.lint.checks._over_ssh import over_ssh
 from podplan.lint.checks.launcher_words import reported_places
@@ -342,11 +343,13 @@ def option_as_command(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if shell is not None and source.doc is None:
             script = source.line.texts[shell.script]
             if found := _stray_option(script):
-                option, why = found
-                yield source.hit(shell.script, option=option, why=why)
+                word, option, why = found
+                hit = source.hit(shell.script, option=option, why=why)
+                yield hit._replace(path=TextPath(hit.path, (word.start, word.end)))
 
 
-def _stray_option(script: str) -> tuple[str, str] | None:
+def _stray_option(script: str) -> tuple[Word, str, str] | None:
+    """The word of a script that is no argument as it was meant, the option in it, and why."""
     if not _MAY_CONTINUE.search(script):
         return None
     from podplan.launchers import shell
@@ -354,8 +357,12 @@ def _stray_option(script: str) -> tuple[str, str] | None:
     for command in shell.script(script, {}).commands:
         first = command.words[0].text
         if re.match(r"-{1,2}[A-Za-z]", first) and command.before in ("\n", ""):
-            return first.partition("=")[0], "the line before does not end with a backslash"
+            return command.words[0], first.partition("=")[0], "the line before does not end with a backslash"
         for word in command.words:
             if re.match(r"\s+-", word.text) and script[word.start : word.start + 2] in ("\\ ", "\\\t"):
-                return word.text.strip().partition("=")[0], "a backslash before a blank is part of the word"
+                return (
+                    word,
+                    word.text.strip().partition("=")[0],
+                    "a backslash before a blank is part of the word",
+                )
     return None

@@ -45,11 +45,11 @@ def hook_longer_than_grace(subject: Subject, _: Mapping[str, Any]) -> Iterator[H
 
 def _durations(process: Process) -> Iterator[tuple[int, Path]]:
     """The seconds that a command may take by what it says, each with the place."""
-    slept, place = 0, process.path
+    slept, place = 0, process.place
     for command, inner in processes.steps(process):
         if inner.name == "sleep" and not (command is not None and command.conditional):
             slept += endings.sleep_seconds([word.text for word in inner.words[1:]])
-            place = inner.path
+            place = inner.place
         yield from _options(inner.words[1:])
     if slept:
         yield slept, place
@@ -64,4 +64,4 @@ def _options(words: tuple[Word, ...]) -> Iterator[tuple[int, Path]]:
         value = option[1] or (words[at + 1].text if at + 1 < len(words) else "")
         number = _NUMBER.fullmatch(value)
         if number is not None:
-            yield int(number[1]), word.path
+            yield int(number[1]), word.place
