@@ -20,6 +20,15 @@ _ASSIGNMENT = pattern(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
+# The same words anywhere in an option, and in the name of a script.
+_SPAWNING_OPTIONS = """
+    spawn spawned nproc nprocs procs processes world ngpu ngpus gpus devices ranks ddp fsdp strategy
+"""
+_SPAWNS = frozenset(_SPAWNING_OPTIONS.split())
+_SPAWNING_SCRIPT = frozenset(
+    ("spawn", "spawner", "multiproc", "multiprocess", "multiprocessing", "launch", "launcher")
+)
+_NAME_PARTS = pattern(r"[a-z0-9]+")
 # Packages with programs that start such processes, and with programs that train nothing.
 _NOT_TRAINING = """
     axolotl build compileall http ipykernel jupyter lightning lightning_fabric llamafactory openrlhf pip
@@ -116,9 +125,23 @@ def one_process(launch: Launch, *, modules: bool = False) -> bool:
         or "CUDA_VISIBLE_DEVICES" in found.variables
     ):
         return False
-    flags = (word.text.lower().lstrip("-").replace("-", "_") for word in found.arguments)
     alone = script.text.endswith(".py") or (modules and _is_own_module(found))
-    return alone and not any(flag.startswith(_OWN_PROCESSES) for flag in flags)
+    return alone and not _starts_others(script, found.arguments)
+
+
+def _starts_others(script: Word, arguments: tuple[Word, ...]) -> bool:
+    """Whether a script may start a process for each GPU itself, by its name and its options."""
+    if not _SPAWNING_SCRIPT.isdisjoint(_NAME_PARTS.findall(script.name.lower())):
+        return True
+    for word in arguments:
+        option = word.text.partition("=")[0].lower()
+        flag = option.lstrip("-").replace("-", "_")
+        if flag.startswith(_OWN_PROCESSES):
+            return True
+        parts = _NAME_PARTS.findall(option.replace("_", "-"))
+        if option.startswith("-") and parts[:1] != ["per"] and not _SPAWNS.isdisjoint(parts):
+            return True
+    return False
 
 
 def _is_own_module(found: Invocation) -> bool:

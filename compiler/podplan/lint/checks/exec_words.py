@@ -264,7 +264,7 @@ def words_after_shell_script(subject: Subject, _: Mapping[str, Any]) -> Iterator
         script, rest = line.texts[shell.script], line.texts[shell.rest :]
         if _POSITIONAL.search(script) or (len(rest) == 1 and _names_the_script(rest[0], script)):
             continue
-        if _is_of_controller(subject, line.paths[shell.script]):
+        if is_of_controller(subject, line.paths[shell.script]):
             continue  # what becomes of words behind it is not known
         hit = source.hit(shell.rest, shell=shell.name(line), count=counted(len(rest), "word"))
         at = line.paths[shell.script]
@@ -272,7 +272,7 @@ def words_after_shell_script(subject: Subject, _: Mapping[str, Any]) -> Iterator
         yield hit._replace(related=[(*place, "the script ends with this word")])
 
 
-def _is_of_controller(subject: Subject, path: Path) -> bool:
+def is_of_controller(subject: Subject, path: Path) -> bool:
     """Whether the controller makes a word, and nobody wrote it."""
     steps = trace(subject.doc, (*subject.base, *path))
     return any(step.origin is not None and step.origin.fact is not None for step in steps)
