@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from podplan.findings import Path
+from podplan.launchers import wrappers
 from podplan.launchers.endings import sleep_seconds
 from podplan.launchers.processes import Process, ShellString, steps
 from podplan.launchers.shell import Block, Command, Node
@@ -98,9 +99,10 @@ def _limit(words: Sequence[Word]) -> int:
     names = [word.name for word in words]
     if "timeout" not in names:
         return 0
-    following = [word.text for word in words[names.index("timeout") + 1 :]]
-    number = next((text for text in following if text[:1].isdecimal()), "")
-    return sleep_seconds([number])
+    line = tuple(words[names.index("timeout") :])
+    inner = wrappers.inner(line)
+    behind = len(inner.words) if inner is not None else 0
+    return sleep_seconds([line[-behind - 1].text])
 
 
 def _rounds(loop: Block, text: str) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, below
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.launchers.exit_status import is_training, is_work
 from podplan.launchers.processes import Process, steps
@@ -49,7 +49,7 @@ def signal_kept_by_shell(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
         reason = _reason(found, process, subject, spec) if is_work(found.process) else None
         if reason is None or is_of_controller(subject, found.process.path):
             continue
-        place = reason.place if reason.place[:1] == ("spec",) else (*subject.base, *reason.place)
+        place = reason.place if reason.place[:1] == ("spec",) else below(subject.base, reason.place)
         values = {
             "program": command_name(found.process.words),
             "how": found.how,
@@ -61,9 +61,10 @@ def signal_kept_by_shell(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
 
 def _reason(found: Unsignalled, process: Process, subject: Subject, spec: Mapping[str, Any]) -> Reason | None:
     for word in found.process.words[1:]:
-        name, _, value = word.text.partition("=")
-        if name.startswith("-") and _HANDLES.search(name.lower()) and (value.lower() not in _OFF or not _):
-            return Reason(f"{name} relies on it", "it relies on SIGTERM", word.path)
+        name, equals, value = word.text.partition("=")
+        is_on = not equals or value.lower() not in _OFF
+        if name.startswith("-") and is_on and _HANDLES.search(name.lower()):
+            return Reason(f"{name} relies on it", "it relies on SIGTERM", word.place)
     if not is_training(found.process):
         return None
     for number, entry in entries(subject.data, "env"):
