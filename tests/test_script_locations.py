@@ -79,8 +79,10 @@ SCRIPT = """
         (GENERIC, "- |\n  echo $(service.worker[0].host)\n  python t.py | tee log", "LIFE017", "19: python"),
         (GENERIC, "- |\n  python t.py\n  sleep infinity", "LIFE021", "19: sleep"),
         (GENERIC, "- |\n  python t.py \\\n    --lr 1\n    --last", "EXEC011", "20: --last"),
+        (GENERIC, "- |\n  python t.py \\\n    --lr 1 \\\n    # --last\n    data=x", "EXEC011", "21: data=x"),
         (GENERIC, "- |\n  cd a\n  until nslookup b; do sleep 1; done", "GEN003", "19: nslookup"),
         (GENERIC, "- |\n  cd a\n  echo $(NOPE)", "EXEC003", "19: $(NOPE)"),
+        (GENERIC, "- |\n  cd a\n  x --password=hunter2hunter2", "SEC021", "19: hunter2hunter2"),
         (GENERIC, "- |\n  python t.py | tee log", "LIFE042", "18: python"),
         (GENERIC, "- >-\n  cd a;\n  # eight GPUs\n  torchrun --standalone t.py", "EXEC022", "19: #"),
         (GENERIC, '- "cd a;\n  # eight GPUs\n  torchrun --standalone t.py"', "EXEC022", "18: #"),
@@ -118,3 +120,17 @@ def test_a_comment_at_the_head_of_a_script_covers_its_lines(args: str) -> None:
 )
 def test_a_comment_that_takes_in_no_command_is_silent(args: str) -> None:
     assert not [one.message for one in report(job(GENERIC, args)) if one.rule == "EXEC022"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "- |\n  python t.py \\\n    --lr 1 \\\n    # --last\n  echo done",
+        "- |\n  python t.py \\\n    --lr 1 \\\n    # --last",
+        "- |\n  if true; then\n    python t.py\n    # next\n    echo done\n  fi",
+        "- |\n  if true; then\n    python t.py \\\n      --lr 1 \\\n    # next\n    echo done\n  fi",
+        "- |\n  cat <<E\n  a \\\n    # b\n    c\n  E",
+    ],
+)
+def test_a_comment_at_the_end_of_a_continued_command_is_silent(args: str) -> None:
+    assert not [one.message for one in report(job(GENERIC, args)) if one.rule == "EXEC011"]

@@ -67,6 +67,11 @@ _BUILTINS = _words(
 _KEYWORDS = _words("if then else elif fi for while until do done case esac select function { } ( ) [[ !")
 _ASSIGNMENT = pattern(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _QUOTED = pattern(r"(?:-{1,2}[\w.-]+=)?(['\"]).+\1", re.DOTALL)
+# A comment behind a line that is continued, and the line below it.
+_COMMENTED = pattern(r"\\\n[ \t]*#")
+_CONTINUED = pattern(r"\n(?:[ \t]*#[^\n]*\n)*([ \t]+)([^\s#]\S*)")
+_BLANKS = pattern(r"[ \t]*")
+_MAX_COMMENTS = 100  # of a script that are looked at
 _MAY_CONTINUE = pattern(r"\n[ \t]*-|\\[ \t]")
 
 
@@ -350,6 +355,8 @@ def option_as_command(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 def _stray_option(script: str) -> tuple[Word, str, str] | None:
     """The word of a script that is no argument as it was meant, the option in it, and why."""
+    if cut := _after_comment(script):
+        return cut, cut.text.partition("=")[0], "the comment above it ends the continued command"
     if not _MAY_CONTINUE.search(script):
         return None
     from podplan.launchers import shell
@@ -366,3 +373,27 @@ def _stray_option(script: str) -> tuple[Word, str, str] | None:
                     "a backslash before a blank is part of the word",
                 )
     return None
+
+
+def _after_comment(script: str) -> Word | None:
+    """The first word below a comment that stands between the lines of a continued command; None for none."""
+    if not _COMMENTED.search(script):
+        return None
+    from podplan.launchers.tokens import comments
+
+    for start, end in comments(script)[:_MAX_COMMENTS]:
+        begins, follows = script.rfind("\n", 0, start) + 1, _CONTINUED.match(script, end)
+        if follows is None or not _is_continued(script, begins):
+            continue
+        first = begins
+        while _is_continued(script, first):
+            first = script.rfind("\n", 0, first - 1) + 1
+        indentation = _BLANKS.match(script, first)
+        if len(follows[1]) == start - begins > (len(indentation[0]) if indentation else 0):
+            return Word(follows[2], start=follows.start(2), end=follows.end(2))
+    return None
+
+
+def _is_continued(script: str, at: int) -> bool:
+    """Whether the line that begins at an offset continues the one before it."""
+    return script[max(at - 2, 0) : at] == "\\\n"

@@ -30,6 +30,7 @@ _PROGRAM = pattern(
 _TRAINING = pattern(
     r"\s((?:\S*/)?(?:torchrun|deepspeed|mpirun|accelerate(?=\s+launch)|python[0-9.]*(?=\s+(?:-u\s+)?(?:-m\s|\S+\.py\b))))\s+\S"
 )
+_MAX_COMMENTS = 50  # of a script that are looked at
 _LINE_BREAK = pattern(r"\r\n?|\n")
 
 
@@ -41,7 +42,7 @@ def comment_over_lines(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if shell is None or "#" not in script:
             continue
         path = line.paths[shell.script]
-        for start, end in comments(script):
+        for start, end in comments(script)[:_MAX_COMMENTS]:
             what = _taken_in(subject, below(subject.base, TextPath(path, (start, end - 1))))
             if not what and "\n" not in script.strip() and _does_nothing(line):
                 found = _TRAINING.search(script, start, end)
