@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from podplan.launchers import processes
-from podplan.launchers.exit_status import HELPERS
+from podplan.launchers.exit_status import HELPERS, TRAINERS
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Command, Node
 from podplan.launchers.words import Word
@@ -31,9 +31,6 @@ _ENDLESS_MODULES = frozenset(("http.server", "notebook", "tensorboard.main", "te
 _SERVING_COMMANDS = {"aim": "up", "mlflow": "server", "streamlit": "run", "vllm": "serve"}
 _ENDS_WATCH = ("--chgexit", "--errexit")
 _REPEATS = pattern(r"-l(?:ms)?(?:=|\Z)|--loop(?:-ms)?(?:=|\Z)")
-_TRAINERS = frozenset(
-    ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai")
-)
 _SHORT = frozenset(("--version", "-version", "--help", "-h", "list", "stop", "validate"))
 _FOREVER = frozenset(("infinity", "inf"))
 _NUMBER = pattern(r"(\d+)([smhd]?)\Z")
@@ -149,7 +146,7 @@ def _never_ends_loop(kind: str, condition: Command) -> bool:
 def _may_train(process: Process) -> bool:
     """Whether a program is a launcher, python with a script, or a script."""
     name = process.name
-    return name in _TRAINERS or name.startswith("python") or name.endswith((".sh", ".py"))
+    return name in TRAINERS or name.startswith("python") or name.endswith((".sh", ".py"))
 
 
 def _is_in_background(nodes: Sequence[Node], at: int) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from posixpath import normpath
 
-from podplan.findings import Path
+from podplan.findings import Path, below
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.processes import Process
@@ -115,7 +115,7 @@ def output_on_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterato
             for _, process in programs_of(container):
                 for path in _targets(process):
                     where = Where(group, base, container)
-                    yield from _refused(where, process.name, path, (*base, *process.path), group)
+                    yield from _refused(where, process.name, path, below(base, process.place), group)
 
 
 def _refused(where: Where, by: str, path: str, place: Path, group: Group) -> Iterator[Hit]:

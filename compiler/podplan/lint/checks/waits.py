@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath, below
 from podplan.groups import Group, at_index
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers import processes
@@ -53,23 +53,27 @@ def waits_unbounded(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if "activeDeadlineSeconds" in mapping(group.doc.data, "spec"):
             continue
         for path, value in _strings(group):
-            for asks in _endless(value):
-                yield Hit(path, {"asks": asks}, doc=group.doc, group=group)
+            for asks, text_range in _endless(value):
+                yield Hit(TextPath(path, text_range), {"asks": asks}, doc=group.doc, group=group)
 
 
-def _endless(text: str) -> Iterator[str]:
-    """What the loops in a text ask that have no other end than an answer."""
+def _endless(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """What the loops in a text ask that have no other end than an answer, each with its range."""
     if "done" not in text:
         return
     for found in _LOOP.finditer(text):
         asks = _ASKS.search(found["asks"])
         if asks and not _ENDS.search(found["body"]) and not _ENDS.search(found["asks"]):
-            yield asks[0]
+            yield asks[0], _shifted(asks, found.start("asks"))
     for found in _FOREVER.finditer(text):
         asks = _ASKS.search(found["body"])
         once = _BREAK.sub("", found["body"], count=1)
         if asks and once != found["body"] and not _ENDS.search(once):
-            yield asks[0]
+            yield asks[0], _shifted(asks, found.start("body"))
+
+
+def _shifted(found: re.Match[str], by: int) -> tuple[int, int]:
+    return by + found.start(), by + found.end()
 
 
 class Wait(NamedTuple):
@@ -137,7 +141,7 @@ def _init_waits(group: Group, index: int) -> Iterator[Wait]:
         if process.string is None or "timeout" in process.wrappers:
             continue
         for host, path in _waited_for(process.string.nodes, process.string):
-            yield Wait(host, ("spec", "initContainers", number, *path), text(container, "name"))
+            yield Wait(host, below(("spec", "initContainers", number), path), text(container, "name"))
 
 
 def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[str, Path]]:
@@ -151,7 +155,7 @@ def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[st
         if is_wait and not _ENDS.search(string.text, node.start, node.end):
             host = _listener(asked[0], string)
             if host:
-                yield host, string.path
+                yield host, string.place(asked[0])
 
 
 def _listener(asked: Node, string: ShellString) -> str:
