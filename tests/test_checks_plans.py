@@ -17,11 +17,13 @@ SHM = {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "16Gi"}}
 
 def template(command: list[str], gpus: int = 0, cpu: str = "16", **pod: Any) -> Data:
     """A Pod template; ``env`` and ``args`` are those of the container, all else of the Pod."""
-    fields = {key: pod.pop(key) for key in ("args", "securityContext") if key in pod}
+    fields: Data = {key: pod.pop(key) for key in ("args", "securityContext") if key in pod}
     env = [{"name": name, "value": value} for name, value in pod.pop("env", {}).items()]
-    limits: Data = {"cpu": cpu, "memory": "64Gi", **({"nvidia.com/gpu": gpus} if gpus else {})}
+    limits: Data = {"cpu": cpu, "memory": "64Gi"}
+    if gpus:
+        limits["nvidia.com/gpu"] = gpus
     mounts = [{"name": "shm", "mountPath": "/dev/shm"}, {"name": "pvc", "mountPath": "/pvc"}]
-    container = {
+    container: Data = {
         "name": "train",
         "image": "registry.example.com/train:1",
         "command": command,
@@ -109,8 +111,8 @@ def test_elastic_without_restarts() -> None:
     assert said(elastic({"maxRestarts": 0}, "Never"), "LIFE060")
     assert said(elastic({"maxRestarts": 0}, "OnFailure"), "LIFE060")  # four retries for up to eight replicas
     assert said(elastic({"extraOptions": ["--max-restarts=0"]}), "LIFE060")
-    assert said(by_hand(["--nnodes=2:4"]), "LIFE060")  # 0 is the default of torchrun
-    assert said(by_hand(["--nnodes=2:4"], policy="OnFailure", limit=2), "LIFE060")
+    assert said(by_hand(["--nnodes=2:4", "--max-restarts=0"]), "LIFE060")
+    assert said(by_hand(["--nnodes=2:4", "--max_restarts", "0"], policy="OnFailure", limit=2), "LIFE060")
 
 
 def test_elastic_with_restarts() -> None:
@@ -118,7 +120,8 @@ def test_elastic_with_restarts() -> None:
     assert not said(elastic({}), "LIFE060")  # nothing documents the default of the controller
     assert not said(elastic({"maxRestarts": 0}, "OnFailure", backoffLimit=40), "LIFE060")
     assert not said(by_hand(["--nnodes=2:4", "--max_restarts=9"]), "LIFE060")
-    assert not said(by_hand(["--nnodes=2:4"], policy="OnFailure", limit=20), "LIFE060")
+    assert not said(by_hand(["--nnodes=2:4", "--max-restarts=0"], policy="OnFailure", limit=20), "LIFE060")
+    assert not said(by_hand(["--nnodes=2:4"]), "LIFE060")
     assert not said(by_hand(["--nnodes=4"]), "LIFE060")
 
 

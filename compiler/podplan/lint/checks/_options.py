@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from podplan.findings import Path
 from podplan.launchers.words import Word
+from podplan.lint.checks._deepspeed_line import line_of
+from podplan.lint.checks._launches import Launch
+from podplan.lint.subject import Job
 from podplan.patterns import pattern
+from podplan.provenance import Doc
 from podplan.typing import NamedTuple
 
 _OPTION = pattern(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
@@ -47,6 +52,29 @@ class Given(NamedTuple):
         """The value as a whole number above 0."""
         is_number = self.value is not None and self.value.isdecimal() and len(self.value) < 10
         return (int(self.value or 0) or None) if is_number else None
+
+
+class Placed(NamedTuple):
+    """An option with the document that it stands in, and its place there."""
+
+    option: Given
+    doc: Doc
+    path: Path
+
+
+def of_program(job: Job, launch: Launch) -> Iterator[Placed]:
+    """The options of a program with its script; those that a DeepSpeedJob gives at their place in the CR."""
+    line = line_of(job)
+    if (
+        line is not None
+        and not line.custom
+        and job.cr is not None
+        and launch.invocation.launcher == "deepspeed"
+    ):
+        yield from (Placed(one, job.cr, line.place(one.word)) for one in given(line.words))
+        return
+    for one in given(launch.invocation.words):
+        yield Placed(one, launch.group.doc, launch.place(one.word))
 
 
 def given(words: Sequence[Word]) -> Iterator[Given]:

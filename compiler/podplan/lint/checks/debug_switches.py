@@ -13,10 +13,11 @@ from podplan.kubernetes.shape import entries, text
 from podplan.lint.checks._hosts import job_name
 from podplan.lint.checks._jobs import counted, mode, total
 from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.checks._options import given
+from podplan.lint.checks._options import of_program
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.provenance import Doc
 from podplan.typing import Any, NamedTuple
 
 _ON = frozenset(("1", "true", "yes", "on"))
@@ -27,6 +28,17 @@ class Switch(NamedTuple):
     """The values in lower case with which a variable is on, and what it costs."""
 
     values: frozenset[str]
+    cost: str
+
+
+class Found(NamedTuple):
+    """A switch that is on: the Pods, its place, its name and value, and what it costs."""
+
+    group: Group
+    doc: Doc
+    path: Path
+    name: str
+    value: str
     cost: str
 
 
@@ -71,38 +83,38 @@ def debug_switch(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
     if gpus < params["gpus"] or mode(job, "debug") or _DEBUGS.search(job_name(job)):
         return
     seen: set[str] = set()
-    for group, path, name, value, cost in _switches(job):
-        if name not in seen:
-            seen.add(name)
-            values = {"switch": f"{name}={value}" if value else name, "cost": cost}
-            yield Hit(path, {**values, "gpus": counted(gpus, "GPU")}, doc=group.doc, group=group)
+    for found in _switches(job):
+        if found.name not in seen:
+            seen.add(found.name)
+            switch = f"{found.name}={found.value}" if found.value else found.name
+            values = {"switch": switch, "cost": found.cost, "gpus": counted(gpus, "GPU")}
+            yield Hit(found.path, values, doc=found.doc, group=found.group)
 
 
-def _switches(job: Job) -> Iterator[tuple[Group, Path, str, str, str]]:
-    """The switches that are on: the Pods, the place, the name, the value and the cost."""
+def _switches(job: Job) -> Iterator[Found]:
+    """The switches that are on."""
     for group in job.pods:
         found = training(group)
         for at, entry in entries(found[1], "env") if found is not None else ():
             cost = _cost(text(entry, "name"), text(entry, "value"))
             if found is not None and cost:
                 path = (*found[0], "env", at, "value")
-                yield group, path, text(entry, "name"), text(entry, "value"), cost
+                yield Found(group, group.doc, path, text(entry, "name"), text(entry, "value"), cost)
     for launch in launches(job):
-        yield from _on_line(launch)
+        yield from _on_line(job, launch)
 
 
-def _on_line(launch: Launch) -> Iterator[tuple[Group, Path, str, str, str]]:
+def _on_line(job: Job, launch: Launch) -> Iterator[Found]:
     invocation = launch.invocation
     if invocation.conditional:
         return
     for name in VARIABLES:
         value = invocation.variables.get(name)
         if value is not None and (cost := _cost(name, value)):
-            yield launch.group, launch.place(invocation.word), name, value, cost
-    for option in given(invocation.words):
+            yield Found(launch.group, launch.group.doc, launch.place(invocation.word), name, value, cost)
+    for option, doc, path in of_program(job, launch):
         if option.last in OPTIONS and option.is_on:
-            place = launch.place(option.word)
-            yield launch.group, place, option.name, option.value or "", OPTIONS[option.last]
+            yield Found(launch.group, doc, path, option.name, option.value or "", OPTIONS[option.last])
 
 
 def _cost(name: str, value: str) -> str:

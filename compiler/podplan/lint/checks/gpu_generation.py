@@ -15,7 +15,7 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._jobs import gpus, kind_of, mode
 from podplan.lint.checks._launches import launches
-from podplan.lint.checks._options import Given, given
+from podplan.lint.checks._options import Given, of_program
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
@@ -51,14 +51,13 @@ def gpu_too_old(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if found is None or launch.invocation.conditional:
             continue
         product, capability, place, group = found
-        for option in given(launch.invocation.words):
+        for option, doc, path in of_program(job, launch):
             need = _need(option)
             if need is not None and capability < need.capability:
                 shown = f"{option.name} {option.value}" if option.value is not None else option.name
                 values = {"option": shown, "gpu": product, "fails": need.fails}
                 related = [(group.doc, place, "the GPUs of the nodes")]
-                path = launch.place(option.word)
-                yield Hit(path, values, related, doc=launch.group.doc, group=launch.group)
+                yield Hit(path, values, related, doc=doc, group=launch.group)
 
 
 def _worker(job: Job, group: Group) -> Group:

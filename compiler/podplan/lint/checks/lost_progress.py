@@ -14,10 +14,10 @@ from podplan.kubernetes.shape import mapping, text
 from podplan.launchers.processes import Process
 from podplan.lint.checks._jobs import mode, roles, spec_of
 from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.checks._options import Given, given
+from podplan.lint.checks._options import Given, Placed, of_program
 from podplan.lint.checks._processes import programs_of
 from podplan.lint.checks.outputs import written_paths
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.provenance import Doc
 from podplan.typing import Any
@@ -50,16 +50,20 @@ def restart_discards_progress(subject: Subject, params: Mapping[str, Any]) -> It
             _restarts(subject, launch, params["default"]),
             _restarts_of_torchrun(launch),
         )
-        for place, what in _by_options(launch):
-            yield from _hit(launch, place, what, by_controller or by_torchrun)
-        for place, what in _by_deletion(launch):
-            yield from _hit(launch, place, what, by_controller)
+        if by_controller is not None or by_torchrun is not None:
+            for placed, what in _by_options(job, launch):
+                allowed = by_controller or by_torchrun
+                yield from _hit(launch, placed.doc, placed.path, what, allowed)
+        if by_controller is not None:
+            for place, what in _by_deletion(launch):
+                yield from _hit(launch, launch.group.doc, place, what, by_controller)
 
 
-def _hit(launch: Launch, place: Path, what: str, allowed: tuple[Doc, Path, str] | None) -> Iterator[Hit]:
+def _hit(
+    launch: Launch, doc: Doc, path: Path, what: str, allowed: tuple[Doc, Path, str] | None
+) -> Iterator[Hit]:
     if allowed is not None:
-        values = {"what": what, "restarts": allowed[2]}
-        yield Hit(place, values, [allowed], doc=launch.group.doc, group=launch.group)
+        yield Hit(path, {"what": what, "restarts": allowed[2]}, [allowed], doc=doc, group=launch.group)
 
 
 def _restarts(subject: Subject, launch: Launch, default: int) -> tuple[Doc, Path, str] | None:
@@ -89,20 +93,21 @@ def _times(number: int) -> str:
     return "once" if number == 1 else f"up to {number} times"
 
 
-def _by_options(launch: Launch) -> Iterator[tuple[Path, str]]:
+def _by_options(job: Job, launch: Launch) -> Iterator[tuple[Placed, str]]:
     """The options of the script that switch off that it goes on where it was."""
-    options = list(given(launch.invocation.arguments))
+    placed = list(of_program(job, launch))
+    options = [one.option for one in placed]
     if any(_SAVES_NOTHING.fullmatch(one.last) and (one.value == "no" or one.is_on) for one in options):
         return
     if any(_RESUMES.fullmatch(one.last) and not one.is_off for one in options):
         return  # it says itself from where it goes on
-    for one in options:
+    for at, one in zip(placed, options, strict=True):
         if _OVERWRITES.fullmatch(one.last) and one.is_on:
-            yield launch.place(one.word), f"{one.name} switches off the search for the last checkpoint"
+            yield at, f"{one.name} switches off the search for the last checkpoint"
         elif _RESUMES.fullmatch(one.last) and (one.value or "").lower() in _REFUSED:
-            yield launch.place(one.word), f"{_shown(one)} starts the training without a checkpoint"
+            yield at, f"{_shown(one)} starts the training without a checkpoint"
         elif _REFUSES_RESUME.fullmatch(one.last) and one.is_on:
-            yield launch.place(one.word), f"{one.name} starts the training without a checkpoint"
+            yield at, f"{one.name} starts the training without a checkpoint"
 
 
 def _shown(one: Given) -> str:

@@ -16,7 +16,7 @@ from podplan.launchers import processes
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import mode, spec_of
 from podplan.lint.checks._launches import launches
-from podplan.lint.checks._options import given
+from podplan.lint.checks._options import of_program
 from podplan.lint.checks._processes import process_of
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Hit, Subject
@@ -27,8 +27,9 @@ from podplan.typing import Any
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 # The last part of an option that says how long to run, and the unit in its name.
 _PLANNED = pattern(
-    r"(?:\w+_)?(?:max_?(?:wall_?|run_?|train(?:ing)?_?|total_?)?(?:clock_?)?(?:time|duration)|time_?(?:limit|budget)|wall_?(?:clock_?)?time"
-    r"(?:_limit)?|(?:train(?:ing)?|run)_?time(?:_limit)?|exit_duration|max_(?:wall_|run_|train(?:ing)?_)?(?=hours|minutes|seconds|days))"
+    r"(?:\w+_)?(?:max_?(?:wall_?|run_?|train(?:ing)?_?|total_?)?(?:clock_?)?(?:time|duration)"
+    r"|time_?(?:limit|budget)|wall_?(?:clock_?)?time(?:_limit)?|(?:train(?:ing)?|run)_?time(?:_limit)?"
+    r"|exit_duration|max_(?:wall_|run_|train(?:ing)?_)?(?=hours|minutes|seconds|days))"
     r"(?:_?(?:in_)?(?P<unit>s|secs?|seconds|mins?|minutes|h|hrs?|hours|days?))?"
 )
 _OF_UNIT = {
@@ -66,7 +67,7 @@ def deadline_before_planned_end(subject: Subject, _: Mapping[str, Any]) -> Itera
     if isinstance(seconds, int):
         of_job = [(seconds, subject.doc, ("spec", "runPolicy", "activeDeadlineSeconds"))]
     seen: set[str] = set()
-    for group, path, option, planned in (*_by_options(subject), *_by_timeout(subject)):
+    for group, doc, path, option, planned in (*_by_options(subject), *_by_timeout(subject)):
         of_pod = mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
         deadlines = list(of_job)
         if isinstance(of_pod, int):
@@ -76,21 +77,21 @@ def deadline_before_planned_end(subject: Subject, _: Mapping[str, Any]) -> Itera
             seen.add(option)
             values = {"option": option, "planned": shown(planned), "deadline": shown(deadline[0])}
             related = [(deadline[1], deadline[2], "the deadline")]
-            yield Hit(path, values, related, doc=group.doc, group=group)
+            yield Hit(path, values, related, doc=doc, group=group)
 
 
-def _by_options(subject: Subject) -> Iterator[tuple[Group, Path, str, int]]:
+def _by_options(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]:
     """The options of programs that say how long they run."""
     for launch in launches(subject.job):
         if launch.invocation.conditional:
             continue
-        for option in given(launch.invocation.words):
+        for option, doc, path in of_program(subject.job, launch):
             planned = duration(option.last, option.value or "")
             if planned:
-                yield launch.group, launch.place(option.word), option.name, planned
+                yield launch.group, doc, path, option.name, planned
 
 
-def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Path, str, int]]:
+def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]:
     """The durations of the program ``timeout`` as the first of a container, or in its shell string."""
     for group in subject.job.pods:
         found = training(group)
@@ -108,7 +109,7 @@ def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Path, str, int]]:
             word, planned = _timeout(line)
             if planned and word is not None:
                 place = word.path or (string.path if string is not None else ())
-                yield group, (*path, *place), "timeout", planned
+                yield group, group.doc, (*path, *place), "timeout", planned
 
 
 def _timeout(words: tuple[Word, ...]) -> tuple[Word | None, int]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._jobs import mode, roles, spec_of
 from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.checks.restarts import by_torchrun
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.provenance import Path
@@ -107,7 +106,7 @@ def elastic_without_restarts(subject: Subject, params: Mapping[str, Any]) -> Ite
         if facts is None or facts.nodes is None or not facts.line.sure or launch.invocation.conditional:
             continue
         least, most = facts.nodes
-        said = "max_restarts" in facts.given or not by_torchrun(job)
+        said = "max_restarts" in facts.given
         if (
             least == most
             or facts.max_restarts != 0
