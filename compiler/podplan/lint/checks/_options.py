@@ -89,4 +89,5 @@ def given(words: Sequence[Word]) -> Iterator[Given]:
         if value is None and at + 1 < len(words) and not words[at + 1].text.startswith("-"):
             place = words[at + 1]
             value, known = place.text, place.known
-        yield Given(name, name.lower().replace("-", "_"), value if known else None, place, known)
+        written = word.text.partition("=")[0]
+        yield Given(written, name.lower().replace("-", "_"), value if known else None, place, known)
