@@ -195,6 +195,19 @@ CHECKS: dict[str, str] = {
     "etcd-endpoint": "rendezvous_backends",
     "elastic-static": "lifetime",
     "image-skew": "colossalai",
+    "elastic-without-restarts": "unused_retries",
+    "retries-never-used": "unused_retries",
+    "deadline-before-planned-end": "planned_time",
+    "restart-discards-progress": "lost_progress",
+    "leaves-servers": "left_servers",
+    "debug-switch": "debug_switches",
+    "written-ranks": "written_ranks",
+    "gpu-too-old": "gpu_generation",
+    "failure-rule-needs-all": "failure_rules",
+    "mpirun-as-root": "mpi_root",
+    "threads-beyond-cpus": "processes",
+    "sshd-without-capabilities": "sshd_capabilities",
+    "batch-sizes": "deepspeed_batch",
     "rules-unreachable": "generic",
     "no-success-rule": "generic",
     "generic-variable": "generic",
@@ -225,6 +238,7 @@ LEFT: dict[str, str] = {
     "duplicate-job": "name_left",
     "shared-child-name": "children_left",
     "applied-too-late": "turn_left",
+    "batch-sizes": "batch_left",
 }
 
 # What a check about all variants of a profile keeps of each of them: a class of the same module, with add().

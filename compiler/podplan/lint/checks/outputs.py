@@ -141,6 +141,12 @@ def _trainings(job: Job) -> Iterator[tuple[Launch, Where]]:
             yield launch, where
 
 
+def written_paths(launch: Launch) -> frozenset[str]:
+    """The paths that the options and variables of a training name as its output or its checkpoints."""
+    outputs = _outputs(launch, Where(launch.group, launch.path, launch.container))
+    return frozenset(output.path for output in outputs if output.kind != "log")
+
+
 def _outputs(launch: Launch, where: Where) -> list[Output]:
     """The outputs that the words of a program and the variables of its container name."""
     words = launch.invocation.words

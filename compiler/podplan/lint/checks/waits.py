@@ -18,7 +18,7 @@ from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
 from podplan.lint.checks._hosts import is_loopback, pod, short
-from podplan.lint.checks._jobs import counted, mode, spec_of
+from podplan.lint.checks._jobs import counted, mode, roles, spec_of
 from podplan.lint.checks._launches import launches
 from podplan.lint.checks._processes import process_of
 from podplan.lint.subject import Hit, Job, Subject
@@ -41,6 +41,7 @@ _ASK_PORT = ("nc", "ncat", "netcat", "telnet")
 _URL = pattern(r"[a-z]+://(?:[^/@]*@)?([\w.-]+)")
 _SERVICE_HOST = pattern(r"\$\(service\.(?P<type>[a-z0-9-]+)\[(?P<index>\d{1,9})\]\.host\)")
 _DEV_TCP = pattern(r"/dev/tcp/([\w.-]+)/")
+ENOUGH_RETRIES = 3
 _PATIENT = pattern(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
@@ -200,11 +201,18 @@ def starts_without_wait(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]
             "ConnectionAttempts" in value for value in facts.mca.values()
         )
         by_env = any("ConnectionAttempts" in (value or "") for value in launch.invocation.variables.values())
-        if patient or by_env or spec.get("initContainers"):
+        if patient or by_env or spec.get("initContainers") or _retries(subject.job, launch.group.role):
             continue
         hosts = counted(len(others), "host") if others else "the hosts of its hostfile"
         values = {"by": launch.invocation.word.name, "hosts": hosts}
         yield Hit(launch.place(launch.invocation.word), values, doc=launch.group.doc, group=launch.group)
+
+
+def _retries(job: Job, type_: str) -> bool:
+    """Whether a launcher that found no workers is started again, until they run."""
+    own = next((mapping(role.data, "restartPolicy") for role in roles(job) if role.type == type_), {})
+    limit = own.get("limit")
+    return own.get("policy", "OnFailure") != "Never" and isinstance(limit, int) and limit >= ENOUGH_RETRIES
 
 
 def _strings(group: Group) -> Iterator[tuple[Path, str]]:
