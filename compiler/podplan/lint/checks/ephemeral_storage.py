@@ -1,8 +1,8 @@
 """Volumes on the disk of the node, against the limit of a Pod on ephemeral storage.
 
-The kubelet adds what the volumes of kind emptyDir on the disk, the writable layers and the logs take, and evicts
-a Pod where that is more than the limits of its containers together
-(https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#resource-emphemeralstorage-consumption).
+The kubelet adds up what emptyDirs on the disk, the writable layers and the logs take, and evicts a Pod where
+that is more than the limits of its containers together
+(https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#local-ephemeral-storage).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RESOURCE = "ephemeral-storage"
 
 
 def folder_beyond_limit(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """An emptyDir whose sizeLimit the limit of the Pod never allows. Values: ``volume``, ``size``, ``limit``."""
+    """An emptyDir that may grow beyond the limit of the Pod. Values: ``volume``, ``size``, ``limit``."""
     group = subject.group
     if group is None:
         return

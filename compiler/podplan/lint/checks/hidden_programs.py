@@ -13,6 +13,7 @@ from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._jobs import kind_of, mode
 from podplan.lint.checks._launches import Launch
+from podplan.lint.checks._processes import programs_of
 from podplan.lint.checks._programs import programs_read
 from podplan.lint.checks._resources import containers, init_containers, training
 from podplan.lint.checks.outputs import Where, mount_of, trainings, volume_of
@@ -21,7 +22,9 @@ from podplan.patterns import pattern
 from podplan.typing import Any
 
 # How people call volumes and folders with the code of a training.
-_CODE = pattern(r"(?:\w+[-_.])*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)(?:[-_.](?:pvc|claim|vol|volume|dir))?")
+_CODE = pattern(
+    r"(?:\w+[-_.])*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)(?:[-_.](?:pvc|claim|vol|volume|dir))?"
+)
 _CODE_FOLDER = pattern(r"/(?:[\w.-]+/)*(?:code|src|source|sources|repo|repository|scripts?|project|codebase)")
 
 
@@ -91,11 +94,15 @@ def code_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             continue
         for number, mount in entries(where.container, "volumeMounts"):
             at = normpath(text(mount, "mountPath") or "/")
-            if not _is_code(where.group, mount) or _is_named(at, launch, where, script.text):
+            if not _is_code(where.group, mount) or _is_named(at, launch, where):
                 continue
             values = {"script": script.text, "folder": folder, "volume": text(mount, "name"), "mount": at}
             related = [
-                (where.group.doc, (*where.base, "volumeMounts", number, "mountPath"), "the mount of the code"),
+                (
+                    where.group.doc,
+                    (*where.base, "volumeMounts", number, "mountPath"),
+                    "the mount of the code",
+                ),
                 (launch.group.doc, launch.place(script), "the script"),
             ]
             yield Hit(place, values, related, doc=given.doc, group=given)
@@ -112,18 +119,10 @@ def _folder(job: Job, launch: Launch, where: Where) -> tuple[str, Path, Group]:
         group = next((one for one in job.pods if one.role == "launcher"), group)
         found = training(group)
         base, container = found if found is not None else (base, container)
-    changes = any(word.text == "cd" for _, word in _words(launch.container))
+    changes = any(process.name == "cd" for _, process in programs_of(launch.container))
     folder = text(container, "workingDir")
     is_known = folder.startswith("/") and not changes and not mode(job, "debug")
     return (normpath(folder) if is_known else ""), (*base, "workingDir"), group
-
-
-def _words(container: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    from podplan.lint.checks._processes import programs_of
-
-    for command, process in programs_of(container):
-        if command is not None and process.words:
-            yield "", process.words[0]
 
 
 def _is_code(group: Group, mount: Mapping[str, Any]) -> bool:
@@ -139,10 +138,12 @@ def _is_code(group: Group, mount: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_named(folder: str, launch: Launch, where: Where, script: str) -> bool:
+def _is_named(folder: str, launch: Launch, where: Where) -> bool:
     """Whether a container names a folder in its command or variables, so that it may be read."""
     every = [word for key in ("command", "args") for _, word in texts(where.container, key)]
     every += [word for key in ("command", "args") for _, word in texts(launch.container, key)]
-    every += [text(one, "value") for each in (where.container, launch.container) for _, one in entries(each, "env")]
+    every += [
+        text(one, "value") for each in (where.container, launch.container) for _, one in entries(each, "env")
+    ]
     every += [word.text for word in launch.invocation.words]
     return any(folder in word for word in every)

@@ -28,11 +28,15 @@ _PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 _OF_SYSTEM = pattern(r"/(?:bin|sbin|usr|lib|lib64|etc|dev|proc|sys|run|var/run)(?:/.*)?|/")
 _REMOTE = pattern(r"[a-z][a-z0-9+.-]*://|[\w.-]+:/?[\w.*-]|git@")
 # Programs that copy what they name to the last path, and the commands of those that have many.
-_COPIES = ("cp", "mv", "rsync", "install", "gsutil", "s5cmd", "rclone", "aws", "ossutil", "ossutil64", "mc")
-_COPIES += ("azcopy", "s3cmd", "obsutil", "coscli", "gcloud", "hdfs", "juicefs", "skopeo")
-_COMMANDS = frozenset(("cp", "copy", "sync", "mirror", "get", "download", "mv", "-get", "copyto", "rsync", "clone"))
-_HAS_COMMANDS = frozenset(_COPIES) - {"cp", "mv", "rsync", "install"}
-_FETCHES = ("wget", "curl", "unzip", "tar", "git", "huggingface-cli", "hf", "modelscope", "kaggle", "aria2c", "dvc")
+_PLAIN_COPIES = frozenset(("cp", "mv", "rsync", "install"))
+_MANY_COMMANDS = """
+    aws azcopy coscli gcloud gsutil hdfs juicefs mc obsutil ossutil ossutil64 rclone s3cmd s5cmd skopeo
+"""
+_HAS_COMMANDS = frozenset(_MANY_COMMANDS.split())
+_COPYING = "-get clone copy copyto cp download get mirror mv rsync sync"
+_COMMANDS = frozenset(_COPYING.split())
+_FETCHES = frozenset(("aria2c", "curl", "tar", "unzip", "wget"))
+_DOWNLOADS = frozenset(("dvc", "hf", "huggingface-cli", "kaggle", "modelscope"))
 _INTO = {
     "wget": ("-O", "-P", "--output-document", "--directory-prefix"),
     "curl": ("-o", "--output", "--output-dir"),
@@ -44,7 +48,8 @@ _INTO = {
     "kaggle": ("-p", "--path"),
     "aria2c": ("-d", "--dir"),
 }
-_SETS_UP = frozenset(("mkdir", "chmod", "chown", "touch", "ln", "echo", "printf", "cd", "set", "export", "true", "test", "[", "rm", "ls", "du", "df", "date", "exit", "umask", ":"))
+_HELPERS = ": [ cd chmod chown date df du echo exit export ln ls mkdir printf rm set test touch true umask"
+_SETS_UP = frozenset(_HELPERS.split())
 _ENDLESS_OPTIONS = pattern(r"--(?:watch|daemon|continuous|follow|loop|period|interval|poll)\b.*")
 
 
@@ -64,7 +69,9 @@ def prepared_outside_volume(subject: Subject, _: Mapping[str, Any]) -> Iterator[
             if path in reported or _OF_SYSTEM.fullmatch(path) or _is_mounted(init, path):
                 continue
             used = _used(subject.data, inits, containers(group)) if used is None else used
-            user = next((used[one] for one in _folders(path) if one in used and _reads(used[one], path)), None)
+            user = next(
+                (used[one] for one in _folders(path) if one in used and _reads(used[one], path)), None
+            )
             if user is None:
                 continue
             reported.add(path)
@@ -86,9 +93,7 @@ def _written(container: Mapping[str, Any]) -> Iterator[tuple[Word, str]]:
             yield from _last_path(words) if is_remote else ()
             continue
         arguments = words[1:]
-        if process.name in _COPIES and (process.name not in _HAS_COMMANDS or _is_copy(arguments)):
-            yield from _last_path(arguments)
-        elif process.name == "git" and any(word.text == "clone" for word in arguments):
+        if _copies(process):
             yield from _last_path(arguments)
         for option, word in pairwise(arguments):
             if option.text in _INTO.get(process.name, ()) and word.text.startswith("/"):
@@ -99,8 +104,14 @@ def _written(container: Mapping[str, Any]) -> Iterator[tuple[Word, str]]:
                 yield word, normpath(value)
 
 
-def _is_copy(words: Sequence[Word]) -> bool:
-    return any(word.text in _COMMANDS for word in words)
+def _copies(process: Process) -> bool:
+    """Whether the last path of a command line is written to."""
+    commands = {word.text for word in process.words[1:]}
+    if process.name == "git":
+        return "clone" in commands
+    return process.name in _PLAIN_COPIES or (
+        process.name in _HAS_COMMANDS and not _COMMANDS.isdisjoint(commands)
+    )
 
 
 def _last_path(words: Sequence[Word]) -> Iterator[tuple[Word, str]]:
@@ -179,7 +190,7 @@ def preparation_as_sidecar(subject: Subject, _: Mapping[str, Any]) -> Iterator[H
 
 
 def _that_ends(container: Mapping[str, Any]) -> str | None:
-    """The first program of a container that fetches or copies files and then ends, where all others end too."""
+    """The first program of a container that fetches or copies files, where all programs of it end."""
     process = process_of(container)
     if process.string is not None and any(_repeats(node) for node in process.string.nodes):
         return None
@@ -201,15 +212,15 @@ def _repeats(node: Any) -> bool:
 
 
 def _fetches(process: Process) -> bool:
-    arguments = process.words[1:]
-    if process.name in _HAS_COMMANDS:
-        return _is_copy(arguments)
+    commands = {word.text for word in process.words[1:]}
     if process.name == "git":
-        return any(word.text in ("clone", "pull", "fetch", "checkout") for word in arguments)
-    if process.name in ("huggingface-cli", "hf", "modelscope", "kaggle", "dvc"):
-        return any(word.text in ("download", "pull", "datasets", "snapshot-download") for word in arguments)
-    return process.name in _COPIES or process.name in _FETCHES
+        return not commands.isdisjoint(("checkout", "clone", "fetch", "pull"))
+    if process.name in _DOWNLOADS:
+        return not commands.isdisjoint(("datasets", "download", "pull"))
+    return process.name in _FETCHES or _copies(process)
 
 
 def _shown_command(process: Process) -> list[str]:
-    return [word.text for word in process.words[1:] if word.text in _COMMANDS or word.text in ("clone", "pull")][:1]
+    return [
+        word.text for word in process.words[1:] if word.text in _COMMANDS or word.text in ("clone", "pull")
+    ][:1]

@@ -54,7 +54,11 @@ def logs_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             return
         if written:
             first = written[0]
-            where = f"{first.folder} of the claim \"{first.claim}\"" if first.folder else f'the claim "{first.claim}"'
+            where = (
+                f'{first.folder} of the claim "{first.claim}"'
+                if first.folder
+                else f'the claim "{first.claim}"'
+            )
             what = f"{first.option} writes the logs to {where}"
             related = [(first.group.doc, first.place, "where the logs are written")]
         elif source.claim not in mounted and not any(one.claim in mounted for one in sources):
@@ -71,7 +75,11 @@ def _sources(spec: Mapping[str, Any]) -> Iterator[Source]:
     for number, fileset in texts(spec, "trainingLogFilesets"):
         if fileset.startswith(_CLAIMS):
             claim, _, folder = fileset.removeprefix(_CLAIMS).partition("/")
-            yield Source(claim, (normpath(folder).strip("/.") if folder else "",), ("spec", "trainingLogFilesets", number))
+            yield Source(
+                claim,
+                (normpath(folder).strip("/.") if folder else "",),
+                ("spec", "trainingLogFilesets", number),
+            )
     for number, one in entries(mapping(spec, "logDir"), "pvc"):
         folders = tuple(normpath(folder).strip("/.") for _, folder in texts(one, "subPath")) or ("",)
         yield Source(text(one, "name"), folders, ("spec", "logDir", "pvc", number, "name"))
@@ -90,7 +98,9 @@ def _written(job: Job) -> Iterator[Logs]:
             if found is None:
                 continue
             mount = found[1]
-            claim = text(mapping(volume_of(where.group, text(mount, "name")), "persistentVolumeClaim"), "claimName")
+            claim = text(
+                mapping(volume_of(where.group, text(mount, "name")), "persistentVolumeClaim"), "claimName"
+            )
             if not claim or "subPathExpr" in mount:
                 continue
             below = output.path.removeprefix(normpath(text(mount, "mountPath"))).strip("/")
@@ -120,4 +130,6 @@ def _claims(group: Group) -> Iterator[str]:
 
 def _shown(source: Source) -> str:
     folders = [folder for folder in source.folders if folder]
-    return f'{shown_list(folders)} of the claim "{source.claim}"' if folders else f'the claim "{source.claim}"'
+    return (
+        f'{shown_list(folders)} of the claim "{source.claim}"' if folders else f'the claim "{source.claim}"'
+    )

@@ -71,7 +71,8 @@ def _selected(spec: Mapping[str, Any]) -> list[Requirement]:
 
 def _terms(spec: Mapping[str, Any]) -> Iterator[list[Requirement]]:
     """The requirements of each term; an empty term selects no node and is left out."""
-    required = mapping(mapping(mapping(spec, "affinity"), "nodeAffinity"), _REQUIRED[-1])
+    affinity = mapping(mapping(spec, "affinity"), "nodeAffinity")
+    required = mapping(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
     for number, term in entries(required, "nodeSelectorTerms"):
         base: Path = (*_REQUIRED, "nodeSelectorTerms", number, "matchExpressions")
         expressions = [

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.kubernetes.shape import entries, text
 from podplan.lint.checks._processes import programs_of
 from podplan.lint.checks._resources import containers, init_containers
 from podplan.lint.checks.outputs import Where, mount_of, named_values, trainings, volume_of
@@ -35,13 +34,15 @@ _OF_MODELS = pattern(
     r"(?:[_-](?:name|id|path|name[_-]or[_-]path|repo|model|name[_-]or[_-]path))*"
 )
 _HUB_ID = pattern(r"[A-Za-z0-9][\w-]*/[A-Za-z0-9][\w.-]*")
-_LOCAL = pattern(r"(?:checkpoints?|ckpts?|models?|outputs?|output_dir|runs?|data|datasets?|configs?|conf|src|weights|pretrained)/.*", )
+_LOCAL = pattern(
+    r"(?:checkpoints?|ckpts?|models?|outputs?|output_dir|runs?|data|datasets?|configs?|conf|src|weights|pretrained)/.*",
+)
 _FILE = pattern(r".*\.(?:pth?|ckpt|safetensors|bin|ya?ml|json|jsonl|txt|py|csv|parquet|gguf)")
 _ONLY_READS = frozenset(("ls", "du", "df", "mkdir", "echo", "chmod", "chown", "rm", "export", "set", "cd"))
 
 
 def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
-    """Offline mode with a cache on an emptyDir that nothing fills. Values: ``name``, ``cache``, ``volume``, ``id``."""
+    """Offline mode with an empty cache. Values: ``name``, ``cache``, ``volume``, ``id`` of a model."""
     for launch, where in trainings(subject.job):
         values = _variables(where.container)
         if any(entries(where.container, "envFrom")):
@@ -52,7 +53,9 @@ def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
         if offline is None or found is None:
             continue
         volume = text(found[1], "name")
-        if "emptyDir" not in volume_of(where.group, volume) or _is_filled(where, volume, text(found[1], "mountPath")):
+        if "emptyDir" not in volume_of(where.group, volume) or _is_filled(
+            where, volume, text(found[1], "mountPath")
+        ):
             continue
         wanted = _OF_DATASETS if offline == "HF_DATASETS_OFFLINE" else _OF_MODELS
         for name, value, word in named_values(launch):
@@ -60,7 +63,11 @@ def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
                 shown = {"name": offline, "cache": cache, "volume": volume, "id": value}
                 related = [
                     (launch.group.doc, launch.place(word), "is looked for in the cache"),
-                    (where.group.doc, (*where.base, "volumeMounts", found[0], "mountPath"), "the empty cache"),
+                    (
+                        where.group.doc,
+                        (*where.base, "volumeMounts", found[0], "mountPath"),
+                        "the empty cache",
+                    ),
                 ]
                 at = (*where.base, "env", values[offline][1], "value")
                 yield Hit(at, shown, related, doc=where.group.doc, group=where.group)
@@ -100,9 +107,13 @@ def _is_filled(where: Where, volume: str, folder: str) -> bool:
 def _fills(words: Any, folder: str) -> bool:
     listed = [word.text for word in words]
     return any("download" in word for word in listed) or any(
-        word.startswith(folder) or word.startswith("$HF_") for word in listed[1:] if listed[0] in ("cp", "rsync", "tar", "ln", "mv", "unzip")
+        word.startswith((folder, "$HF_"))
+        for word in listed[1:]
+        if listed[0] in ("cp", "rsync", "tar", "ln", "mv", "unzip")
     )
 
 
 def _is_hub_id(value: str) -> bool:
-    return bool(_HUB_ID.fullmatch(value)) and not _LOCAL.fullmatch(value.lower()) and not _FILE.fullmatch(value)
+    return (
+        bool(_HUB_ID.fullmatch(value)) and not _LOCAL.fullmatch(value.lower()) and not _FILE.fullmatch(value)
+    )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
-from podplan.kubernetes import names, quantities
+from podplan.kubernetes import quantities
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.lint.checks._jobs import gpu_place, gpus, mode, namespace, replicas_of, shown_list
 from podplan.lint.checks._resources import accelerators, containers, effective
@@ -95,9 +95,9 @@ def _selects(term: Term, group: Group) -> bool:
     selector = term.selector
     if selector is None:
         return False
-    return all(
-        labels.get(key) == value for key, value in mapping(selector, "matchLabels").items()
-    ) and all(_fulfils(one, labels) for _, one in entries(selector, "matchExpressions"))
+    return all(labels.get(key) == value for key, value in mapping(selector, "matchLabels").items()) and all(
+        _fulfils(one, labels) for _, one in entries(selector, "matchExpressions")
+    )
 
 
 def _fulfils(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def _fulfils(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
 
 
 def _meant(job: Job, group: Group, term: Term) -> tuple[Path, str] | None:
-    """The place and text of a selector that is meant for the Pods of the job; None where it may be for others.
+    """The place and text of a selector that is meant for the Pods of the job, None for one for others.
 
     A spread constraint counts the Pods that it places. Affinity may be to Pods of others, and is meant for
     those of the job where a label nearly agrees, or where it names the job.
@@ -162,7 +162,10 @@ def _labels_shown(group: Group, term: Term) -> str:
     """The labels of the Pods with the keys that are asked for, or those that somebody wrote."""
     labels = mapping(mapping(group.doc.data, "metadata"), "labels")
     selector = term.selector or {}
-    keys = [*mapping(selector, "matchLabels"), *(text(one, "key") for _, one in entries(selector, "matchExpressions"))]
+    keys = [
+        *mapping(selector, "matchLabels"),
+        *(text(one, "key") for _, one in entries(selector, "matchExpressions")),
+    ]
     own = [f"{key}={labels[key]}" for key in dict.fromkeys(keys) if key in labels]
     return shown_list(own, 3) or f"no label {shown_list(list(dict.fromkeys(keys)), 3)}".strip()
 

@@ -1,8 +1,8 @@
 """Claims, Secrets and ConfigMaps of the repository, against the jobs that use them.
 
-An object is that of a job if it has the namespace of the job, or neither has one, and it stands in the file of
-the job. Where no object of the name does, all of the repository count, and what one of them allows is allowed:
-patches and environments hold parts of objects.
+An object belongs to a job if it has the namespace of the job, or neither has one, and it is in the file of
+the job. Where that file has no object of the name, all of the repository count, and what one of them allows
+is allowed: patches and environments hold parts of objects.
 
 Sources: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes,
 https://kubernetes.io/docs/concepts/configuration/secret/, https://kubernetes.io/docs/concepts/configuration/configmap/.
@@ -43,16 +43,16 @@ class Need(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What a job uses, or an object offers: its access modes or keys. ``file`` is where it is written."""
+    """What a job of a file uses of objects, or what an object of a file offers: its access modes or keys."""
 
     file: str
-    needs: tuple[Need, ...] = ()
+    uses: tuple[tuple[Need, tuple[str, ...]], ...] = ()
     object: Need | None = None
-    content: frozenset[str] = frozenset()
+    content: tuple[str, ...] = ()
 
     @property
     def keys(self) -> list[Hashable]:
-        return list(self.needs) if self.object is None else [self.object]
+        return [need for need, _ in self.uses] if self.object is None else [self.object]
 
     @property
     def party(self) -> Hashable:
@@ -64,12 +64,12 @@ def claims_left(job: Job) -> Left | None:
     if job.cr is None:
         return _object_left(job, "PersistentVolumeClaim")
     where = namespace(job)
-    needs = [
-        Need("PersistentVolumeClaim", where, claim)
+    uses = [
+        (Need("PersistentVolumeClaim", where, claim), ())
         for claim, listed in users(job).items()
         if mounting(listed) > 1 and not entry(job, "pvcs", claim)
     ]
-    return Left(_file(job.cr), tuple(needs)) if needs else None
+    return Left(_file(job.cr), tuple(uses)) if uses else None
 
 
 def claim_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[int, Hit]]:
@@ -77,11 +77,8 @@ def claim_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tupl
 
     Values: ``claim``, ``pods``, ``users``, ``mode``, ``for``.
     """
-    for number, need, offered in _met(left):
-        if not offered or not all(left[one].content for one in offered):
-            continue
-        listed = None
-        modes = frozenset(mode for one in offered for mode in left[one].content)
+    for number, need, _, offered in _met(left):
+        modes = _together(left, offered)
         if modes == {"ReadWriteOncePod"}:
             mode, who = "ReadWriteOncePod", "one Pod"
         elif "ReadWriteOnce" in modes and "ReadWriteMany" not in modes:
@@ -102,13 +99,13 @@ def keys_left(job: Job) -> Left | None:
     if job.cr is None:
         return _object_left(job, "Secret") or _object_left(job, "ConfigMap")
     where = namespace(job)
-    needs = {
-        Need(use.kind, where, use.name)
-        for group in job.pods
-        for use in _uses(group)
-        if not section(job, SECTIONS[use.kind])
-    }
-    return Left(_file(job.cr), tuple(sorted(needs))) if needs else None
+    own = {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
+    uses: dict[Need, dict[str, None]] = {}
+    for group in job.pods:
+        for use in _uses(group):
+            if (use.kind, use.name) not in own and not section(job, SECTIONS[use.kind]):
+                uses.setdefault(Need(use.kind, where, use.name), {})[use.key] = None
+    return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
 
 
 def key_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[int, Hit]]:
@@ -116,29 +113,19 @@ def key_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[
 
     Values: ``kind``, ``name``, ``key``, ``effect``, ``meant``.
     """
-    known: dict[int, list[tuple[Need, list[int]]]] = {}
-    for number, need, offered in _met(left):
-        known.setdefault(number, []).append((need, offered))
-    for number, met in known.items():
+    for number, need, used, offered in _met(left):
+        keys = _together(left, offered)
+        if not keys or keys.issuperset(used):
+            continue
         job = again(number)
-        own = {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
-        for need, offered in met:
-            keys = frozenset(key for one in offered for key in left[one].content)
-            if not all(left[one].content for one in offered) or (need.kind, need.name) in own:
-                continue
-            for group in job.pods:
-                for use in _uses(group):
-                    if (use.kind, use.name) == (need.kind, need.name) and use.key not in keys:
-                        meant = did_you_mean(use.key, keys) or f"; it has {shown_list(sorted(keys))}"
-                        values = {
-                            "kind": use.kind,
-                            "name": use.name,
-                            "key": use.key,
-                            "meant": meant,
-                            "effect": use.effect,
-                        }
-                        related = [_content_place(again(offered[0]).groups[0].doc)]
-                        yield number, Hit(use.path, values, related, doc=group.doc, group=group)
+        for group in job.pods:
+            for use in _uses(group):
+                if (use.kind, use.name) == (need.kind, need.name) and use.key not in keys:
+                    meant = did_you_mean(use.key, keys) or f"; it has {shown_list(sorted(keys))}"
+                    values = {"kind": use.kind, "name": use.name, "key": use.key, "effect": use.effect}
+                    related = [_content_place(again(offered[0]).groups[0].doc)]
+                    hit = Hit(use.path, {**values, "meant": meant}, related, doc=group.doc, group=group)
+                    yield number, hit
 
 
 class Use(NamedTuple):
@@ -173,7 +160,9 @@ def _uses(group: Group) -> Iterator[Use]:
             for program in programs_read(group, base, container):
                 key = _below(folder, program, container)
                 if key:
-                    effect = f"so that {program.path} does not exist: the mount hides what the image has there"
+                    effect = (
+                        f"so that {program.path} does not exist: the mount hides what the image has there"
+                    )
                     yield Use(*source, key, (*at, "mountPath"), effect)
 
 
@@ -203,17 +192,23 @@ def _effect(reference: Reference) -> str:
     return "so that the volume is not mounted, and the Pod stays in ContainerCreating"
 
 
-def _met(left: Mapping[int, Left]) -> Iterator[tuple[int, Need, list[int]]]:
-    """The objects that jobs need and the repository has: the number of the job, the object, those of its name."""
+def _together(left: Mapping[int, Left], offered: list[int]) -> frozenset[str]:
+    """What objects of one name offer; nothing where one of them does not tell."""
+    each = [left[one].content for one in offered]
+    return frozenset(name for content in each for name in content) if all(each) else frozenset()
+
+
+def _met(left: Mapping[int, Left]) -> Iterator[tuple[int, Need, tuple[str, ...], list[int]]]:
+    """The objects that jobs need and the repository has: the job, the object, its keys, those of its name."""
     there: dict[Need, list[int]] = {}
     for number, one in left.items():
         if one.object is not None:
             there.setdefault(one.object, []).append(number)
     for number, one in left.items():
-        for need in one.needs:
+        for need, used in one.uses:
             if need in there:
                 beside = [other for other in there[need] if left[other].file == one.file]
-                yield number, need, beside or there[need]
+                yield number, need, used, beside or there[need]
 
 
 def _object_left(job: Job, kind: str) -> Left | None:
@@ -225,15 +220,17 @@ def _object_left(job: Job, kind: str) -> Left | None:
     return Left(_file(job.groups[0].doc), object=which, content=_content(data)) if which.name else None
 
 
-def _content(data: Mapping[str, Any]) -> frozenset[str]:
+def _content(data: Mapping[str, Any]) -> tuple[str, ...]:
     """The access modes of a claim, or the keys of an object; empty where the file does not tell all."""
     if data["kind"] == "PersistentVolumeClaim":
-        return frozenset(mode for _, mode in texts(mapping(data, "spec"), "accessModes"))
+        return tuple(mode for _, mode in texts(mapping(data, "spec"), "accessModes"))
     metadata = mapping(data, "metadata")
     marks = (key for field in ("labels", "annotations") for key in mapping(metadata, field))
-    if data.get("type") in _FILLED_TYPES or any(word in str(key).lower() for key in marks for word in _FILLED_BY):
-        return frozenset()
-    return frozenset(str(key) for field in _CONTENT[data["kind"]] for key in mapping(data, field))
+    if data.get("type") in _FILLED_TYPES or any(
+        word in str(key).lower() for key in marks for word in _FILLED_BY
+    ):
+        return ()
+    return tuple(str(key) for field in _CONTENT[data["kind"]] for key in mapping(data, field))
 
 
 def _content_place(doc: Doc) -> tuple[Doc, Path, str]:
