@@ -136,6 +136,9 @@ def test_files_from_the_image_of_an_init_container() -> None:
     assert not said(given, "VOL053")
     assert said(job(USES, {"/models": EMPTY}, pod=init(["cp", "-r", "/x", "/models/base"])), "VOL053")
     assert not said(job(USES, {"/models": CLAIM}, pod=init(["cp", "-r", "/x", "/models/base"])), "VOL053")
+    unpacks = init(["sh", "-c", "wget -P /tmp https://a/x && tar -xf /tmp/x -C /work"], "/work")
+    env = [{"name": "TMPDIR", "value": "/tmp"}]
+    assert not said(job(USES, {"/work": CLAIM}, env=env, pod=unpacks), "VOL053")
     both = ["bash", "-c", "cp -r /a /models/base; python train.py --model=/models/base"]
     assert not said(job(both, {"/work": CLAIM}, pod=init(["cp", "/x", "/models/base"], "/work")), "VOL053")
 
@@ -169,6 +172,7 @@ def test_preparation_in_a_sidecar(command: list[str]) -> None:
         ["python", "prepare.py"],
         ["tail", "-F", "/d/log"],
         ["rclone", "serve", "http", "a:/b"],
+        ["aws", "s3", "sync", "/d", "s3://a"],
     ],
 )
 def test_sidecars(command: list[str]) -> None:
@@ -221,6 +225,8 @@ def test_offline_with_an_empty_cache() -> None:
     assert not said(hub(MODEL, EMPTY, "/other", HF_HUB_OFFLINE="1", **home), "VOL055")
     for local in ("/models/m", "./m", "checkpoints/m", "org/m.yaml", "gpt2"):
         assert not said(hub([f"--model={local}"], EMPTY, HF_HUB_OFFLINE="1", **home), "VOL055"), local
+    assert not said(hub([*MODEL, "--cache_dir=/m"], EMPTY, HF_HUB_OFFLINE="1", **home), "VOL055")
+    assert not said(hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", TRANSFORMERS_CACHE="/m", **home), "VOL055")
     filled = hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", **home)
     filled["spec"]["replicaSpecs"][0]["template"]["spec"] |= init(["fetch"], "/cache")
     assert not said(filled, "VOL055")

@@ -188,3 +188,11 @@ def test_too_many_gpus_for_one_node(given: Data) -> None:
 )
 def test_gpus_that_may_fit(given: Data) -> None:
     assert said(given, "SCHED052") == []
+
+
+@pytest.mark.parametrize("odd", [{"app": 1}, {"app": None}, [], "x"])
+def test_labels_of_another_type(odd: Any) -> None:
+    pod = template({"app": "a"}, **spread({"matchLabels": odd}), **near("podAffinity", {"matchLabels": odd}))
+    said(job(("worker", 4, pod)), "SCHED051")
+    pod = template(odd, **spread(labels(app="a")), **near("podAntiAffinity", labels(app="a")))
+    said(job(("worker", 4, pod)), "SCHED051")

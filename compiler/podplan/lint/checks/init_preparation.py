@@ -26,6 +26,8 @@ DEEPEST = 20  # folders of a path that others are compared with
 _PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
 # What images have of their own, or what is no data.
 _OF_SYSTEM = pattern(r"/(?:bin|sbin|usr|lib|lib64|etc|dev|proc|sys|run|var/run)(?:/.*)?|/")
+# Folders that every image has, and that programs name without reading what others left there.
+_COMMON = frozenset(("/tmp", "/var/tmp", "/var", "/root", "/home", "/opt", "/mnt", "/srv"))
 _REMOTE = pattern(r"[a-z][a-z0-9+.-]*://|[\w.-]+:/?[\w.*-]|git@")
 # Programs that copy what they name to the last path, and the commands of those that have many.
 _PLAIN_COPIES = frozenset(("cp", "mv", "rsync", "install"))
@@ -156,7 +158,7 @@ def _used(
                 if not _is_mounted(app, found, empty) and made.isdisjoint(_folders(found)):
                     for folder in _folders(found):
                         used.setdefault(folder, ((*base, *at), text(app, "name"), found))
-    return used
+    return {path: user for path, user in used.items() if path not in _COMMON and user[2] not in _COMMON}
 
 
 def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
@@ -198,6 +200,8 @@ def _that_ends(container: Mapping[str, Any]) -> str | None:
     for _, program in programs_of(container):
         if not program.name or any(_ENDLESS_OPTIONS.fullmatch(word.text) for word in program.words):
             return None
+        if _uploads(program):
+            return None
         if _fetches(program):
             found = found or " ".join([program.name, *_shown_command(program)])
         elif program.name not in _SETS_UP:
@@ -218,6 +222,12 @@ def _fetches(process: Process) -> bool:
     if process.name in _DOWNLOADS:
         return not commands.isdisjoint(("datasets", "download", "pull"))
     return process.name in _FETCHES or _copies(process)
+
+
+def _uploads(process: Process) -> bool:
+    """Whether the last path of a copy is elsewhere: it saves what the training writes."""
+    plain = [word.text for word in process.words[1:] if not word.text.startswith("-")]
+    return process.name != "git" and _copies(process) and bool(plain) and _REMOTE.match(plain[-1]) is not None
 
 
 def _shown_command(process: Process) -> list[str]:

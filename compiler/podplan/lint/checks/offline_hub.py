@@ -20,6 +20,7 @@ from podplan.typing import Any
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
 _TRUE = frozenset(("1", "on", "yes", "true"))
 # The variable that counts, then those that it is made of, each with the path below it.
+_OLD_CACHES = {"HF_DATASETS_OFFLINE": "HF_DATASETS_CACHE"}
 _CACHES = (
     ("HF_HUB_CACHE", ""),
     ("HUGGINGFACE_HUB_CACHE", ""),
@@ -48,9 +49,11 @@ def offline_without_cache(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
         if any(entries(where.container, "envFrom")):
             continue
         offline = next((name for name in _OFFLINE if values.get(name, ("", 0))[0].lower() in _TRUE), None)
-        cache = _cache(values)
-        found = mount_of(where.container, cache) if offline is not None else None
-        if offline is None or found is None:
+        if offline is None or any(name in ("cache_dir", "cache-dir") for name, _, _ in named_values(launch)):
+            continue
+        cache = _cache(values, _OLD_CACHES.get(offline, "TRANSFORMERS_CACHE"))
+        found = mount_of(where.container, cache)
+        if found is None:
             continue
         volume = text(found[1], "name")
         if "emptyDir" not in volume_of(where.group, volume) or _is_filled(
@@ -79,9 +82,9 @@ def _variables(container: Mapping[str, Any]) -> dict[str, tuple[str, int]]:
     return {text(one, "name"): (text(one, "value"), at) for at, one in entries(container, "env")}
 
 
-def _cache(values: Mapping[str, tuple[str, int]]) -> str:
+def _cache(values: Mapping[str, tuple[str, int]], older: str) -> str:
     """The folder where models are looked for; that of root where nothing says another."""
-    for name, below in _CACHES:
+    for name, below in ((older, ""), *_CACHES):
         folder = values.get(name, ("", 0))[0]
         if folder:
             return normpath(folder + below) if folder.startswith("/") else ""

@@ -154,7 +154,7 @@ def _nearly_agrees(job: Job, labels: Mapping[str, Any], key: str, value: str) ->
     of_job = mapping(mapping(job.cr.data, "metadata"), "labels") if job.cr is not None else {}
     if own:
         return nearest(value, [own]) == own or (value == job_name and own.startswith(value))
-    same_value = value in labels.values() and nearest(key, labels) is not None
+    same_value = value in labels.values() and nearest(key, map(str, labels)) != ""
     return of_job.get(key) == value or value == job_name or same_value
 
 
@@ -166,8 +166,9 @@ def _labels_shown(group: Group, term: Term) -> str:
         *mapping(selector, "matchLabels"),
         *(text(one, "key") for _, one in entries(selector, "matchExpressions")),
     ]
-    own = [f"{key}={labels[key]}" for key in dict.fromkeys(keys) if key in labels]
-    return shown_list(own, 3) or f"no label {shown_list(list(dict.fromkeys(keys)), 3)}".strip()
+    asked = list(dict.fromkeys(map(str, keys)))
+    own = [f"{key}={labels[key]}" for key in asked if key in labels]
+    return shown_list(own, 3) or f"no label {shown_list(asked, 3)}".strip()
 
 
 def _label_places(subject: Subject, group: Group, term: Term) -> list[tuple[Any, Path, str]]:
