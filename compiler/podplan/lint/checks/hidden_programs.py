@@ -94,7 +94,9 @@ def code_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             continue
         for number, mount in entries(where.container, "volumeMounts"):
             at = normpath(text(mount, "mountPath") or "/")
-            if not _is_code(where.group, mount) or _is_named(at, launch, where):
+            own = text(where.container, "workingDir")  # of the workers, which script-in-worker-folder reports
+            is_own = given is not where.group and f"{own}/".startswith(f"{at}/")
+            if is_own or not _is_code(where.group, mount) or _is_named(at, launch, where):
                 continue
             values = {"script": script.text, "folder": folder, "volume": text(mount, "name"), "mount": at}
             related = [

@@ -61,8 +61,8 @@ def logs_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
             )
             what = f"{first.option} writes the logs to {where}"
             related = [(first.group.doc, first.place, "where the logs are written")]
-        elif source.claim not in mounted and not any(one.claim in mounted for one in sources):
-            claims = shown_list(sorted(f'"{claim}"' for claim in mounted)) or "none"
+        elif mounted and mounted.isdisjoint(one.claim for one in sources):
+            claims = shown_list(sorted(f'"{claim}"' for claim in mounted))
             what, related = f"no Pod of the job mounts that claim; they mount {claims}", []
         else:
             return
