@@ -144,6 +144,9 @@ def test_selectors_that_select_them_or_are_for_others(pod: Data) -> None:
 
 
 def test_another_type_of_the_job_is_selected() -> None:
+    apart = template({"app": "a-worker"}, **spread(labels(app="a-ps")))
+    assert said(job(("worker", 4, apart), ("ps", 2, template({"app": "a-ps"}))), "SCHED051") == []
+    assert said(job(("worker", 4, apart)), "SCHED051") != []
     pod = template({"app": "a", "role": "worker"}, **near("podAffinity", labels(app="a", role="ps")))
     assert said(job(("worker", 4, pod), ("ps", 1, template({"app": "a", "role": "ps"}))), "SCHED051") == []
 

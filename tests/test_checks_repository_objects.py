@@ -6,6 +6,13 @@ from typing import Any
 
 import pytest
 
+from podplan.check import check_sources
+from podplan.emit import emit
+from podplan.lint.catalogue import ours
+from podplan.lint.selection import Selection, selected
+from podplan.pipeline import Settings
+from podplan.reading import Reader
+from podplan.source import read
 from tests.policies import findings
 
 Data = dict[str, Any]
@@ -133,3 +140,16 @@ def test_a_config_map_over_the_program() -> None:
     assert not said("VOL051", running(["python", "/w/train.py"], "/w/config"), config)
     assert not said("VOL051", running(["python", "train.py"], "/w"), config), "nobody knows the folder"
     assert not said("VOL051", running(["bash", "-c", "cp -r /src /w; python /w/train.py"], "/w"), config)
+
+
+def test_the_object_in_the_file_of_the_job_counts_before_others() -> None:
+    def said_of(*files: list[Data]) -> list[str]:
+        sources = [read(emit(docs).encode(), f"{number}.yaml") for number, docs in enumerate(files)]
+        policies = tuple(selected(ours(), Selection(select=("VOL051",))))
+        return [one.message for one in check_sources(sources, Settings(policies=policies), Reader()).findings]
+
+    lacks, has = (with_object("Secret", "s", stringData={key: "x"}) for key in ("url", "token"))
+    assert len(said_of([of_key("token"), lacks], [has])) == 1
+    assert said_of([of_key("token"), has], [lacks]) == []
+    assert said_of([of_key("token")], [has], [lacks]) == []
+    assert len(said_of([of_key("token")], [lacks])) == 1
