@@ -21,7 +21,7 @@ BORDERS = {
     "read": ["podplan.reading.opening.read", "podplan.reading.read"],
     "extend": ["podplan.profile.resolve.resolve"],
     "compile": ["podplan.kinds.compiling.compile_profile"],
-    "lower": ["podplan.kinds.lower_cr"],
+    "lower": ["podplan.kinds.registry.lower_cr"],
     "schema": [
         "podplan.pipeline.check_cr",
         "podplan.pipeline.check_form",

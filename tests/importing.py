@@ -6,8 +6,8 @@ from pathlib import Path as File
 from typing import Any
 
 from podplan.importing import Imported, import_cr
-from podplan.kinds import API_VERSION
 from podplan.kinds.compiling import compile_profile
+from podplan.kinds.registry import T9K
 from podplan.provenance import Doc
 from podplan.source import Document, read
 
@@ -36,7 +36,12 @@ def compiled(profile: str) -> Any:
 
 
 def cr_of(kind: str, spec: Any, **metadata: Any) -> dict[str, Any]:
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": "job", **metadata}, "spec": spec}
+    return {
+        "apiVersion": T9K.api_version,
+        "kind": kind,
+        "metadata": {"name": "job", **metadata},
+        "spec": spec,
+    }
 
 
 def pod(*containers: Any, **spec: Any) -> dict[str, Any]:

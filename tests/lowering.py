@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from podplan.groups import Group, Options, expand
-from podplan.kinds import lower_cr
+from podplan.kinds.registry import lower_cr
 from podplan.provenance import Doc, Fact, Path, Step, trace
 from podplan.source import read
 

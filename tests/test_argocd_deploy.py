@@ -15,7 +15,7 @@ import yaml
 
 from podplan import kubernetes
 from podplan.argocd.parameters import FORMS
-from podplan.kinds import KINDS
+from podplan.kinds.registry import KIND_NAMES
 from tests.golden import podplan
 from tests.plugin_server import DEPLOY, ROOT, decoded_by_kubectl, image_variables, plugin
 
@@ -128,7 +128,7 @@ if KUBECTL or os.environ.get("PODPLAN_REQUIRE_KUBECTL"):
         assert data.pop("resource.compareoptions") == "ignoreAggregatedRoles: true"
         script = (DEPLOY / "component/health.lua").read_text()
         prefix = "resource.customizations.health.batch.tensorstack.dev_"
-        assert data == {f"{prefix}{kind}": script for kind in KINDS}
+        assert data == {f"{prefix}{kind}": script for kind in KIND_NAMES}
         assert made["ConfigMap"]["metadata"]["name"] == "argocd-cm"
 
 

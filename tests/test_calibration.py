@@ -22,7 +22,7 @@ from podplan.calibration.digits import without_digits
 from podplan.calibration.job import compared
 from podplan.emit import emit_document
 from podplan.groups import Options
-from podplan.kinds import lower_cr
+from podplan.kinds.registry import lower_cr
 from podplan.schema import check_cr
 from podplan.source import read
 from tests.command import Run

@@ -11,11 +11,11 @@ import pytest
 
 from podplan.emit import emit_document
 from podplan.findings import pointer
-from podplan.kinds import KINDS, kind
 from podplan.kinds._hardware import half_of
 from podplan.kinds._policy import seconds
 from podplan.kinds._profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
 from podplan.kinds.compiling import Compiled, compile_profile
+from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_module
 from podplan.provenance import Doc, trace
 from podplan.schema import check_against, check_cr
 from podplan.source import read
@@ -32,7 +32,9 @@ def from_file(text: str, name: str) -> Doc:
 
 
 INVENTORY = from_file((FIXTURES / "inventory.yaml").read_text(), "inventory.yaml")
-CASES = [(job, case) for job in KINDS for case in from_file((FIXTURES / f"{job}.yaml").read_text(), job).data]
+CASES = [
+    (job, case) for job in KIND_NAMES for case in from_file((FIXTURES / f"{job}.yaml").read_text(), job).data
+]
 IDS = [f"{job}: {case['name']}" for job, case in CASES]
 GOOD = [(job, case) for job, case in CASES if "cr" in case]
 GOOD_IDS = [f"{job}: {case['name']}" for job, case in GOOD]
@@ -117,7 +119,7 @@ def test_a_profile_with_an_image_gives_a_cr_that_its_schema_accepts(job: str, ca
         assert check_cr(cr.data, "1.34").problems == []
 
 
-@pytest.mark.parametrize("job", KINDS)
+@pytest.mark.parametrize("job", KIND_NAMES)
 def test_the_same_profile_gives_the_same_bytes(job: str) -> None:
     cases = [case for of, case in GOOD if of == job]
     texts = [[emit_document(found.cr.data) for c in cases if (found := compiled(job, c)).cr] for _ in "12"]
@@ -158,7 +160,7 @@ def test_a_profile_without_a_kind_of_job_does_not_compile(job: Any, message: str
 
 
 def test_the_schema_of_the_profile_names_the_kinds_of_the_table() -> None:
-    assert SCHEMA["$defs"]["spec"]["properties"]["job"]["enum"] == list(KINDS)
+    assert SCHEMA["$defs"]["spec"]["properties"]["job"]["enum"] == list(KIND_NAMES)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +172,7 @@ def test_every_field_of_the_schema_is_of_some_kind(
 ) -> None:
     found = SCHEMA["$defs"][definition]
     fields = set(found.get("items", found)["properties"])
-    of_kinds = set().union(*(getattr(kind(job, "compile"), table) for job in KINDS))
+    of_kinds = set().union(*(getattr(load_module(kind, "compile"), table) for kind in PACKAGES))
     assert fields == common | of_kinds
 
 
@@ -180,7 +182,7 @@ JUNK: tuple[Any, ...] = (
 )
 
 
-@pytest.mark.parametrize("job", KINDS)
+@pytest.mark.parametrize("job", KIND_NAMES)
 def test_junk_gives_problems_or_a_cr_and_never_an_exception(job: str) -> None:
     for field in set(SCHEMA["$defs"]["spec"]["properties"]) - {"job"}:
         for junk in JUNK:

@@ -21,8 +21,9 @@ from podplan.formatting.order import ordered
 from podplan.groups import Options
 from podplan.importing import import_cr
 from podplan.importing.comments import comments_of
-from podplan.kinds import _merge, lower_cr
+from podplan.kinds import _merge
 from podplan.kinds._merge import merged, patched, rewrapped
+from podplan.kinds.registry import lower_cr
 from podplan.lint import comments as suppressing
 from podplan.lint.apply import RELATED, _as_seen
 from podplan.lint.catalogue import ours

@@ -14,7 +14,7 @@ import pytest
 
 from podplan.config import config_for
 from podplan.facts.settings import of_status, settings, without_setting
-from podplan.kinds import KINDS
+from podplan.kinds.registry import KIND_NAMES
 from tests.golden import FIXTURES, podplan
 from tests.lowering_changes import CHANGES, Change
 
@@ -49,7 +49,7 @@ def test_what_has_no_setting_is_told_with_the_reason() -> None:
 def test_the_schema_has_every_setting_for_all_kinds_and_for_each() -> None:
     definitions = SCHEMA["$defs"]
     assert set(definitions["ofOneKind"]["properties"]) == set(settings())
-    assert set(definitions["ofAllKinds"]["properties"]) == {*settings(), *KINDS}
+    assert set(definitions["ofAllKinds"]["properties"]) == {*settings(), *KIND_NAMES}
     assert all(definitions[id_]["default"] == fact.value for id_, fact in settings().items())
 
 

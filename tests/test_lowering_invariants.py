@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from podplan import groups, kubernetes
 from podplan.groups import Group, Options, at_index
-from podplan.kinds import lower_cr
+from podplan.kinds.registry import lower_cr
 from podplan.limits import MAX_REPLICAS_WRITTEN_OUT
 from podplan.provenance import Doc, Path, split, trace
 from podplan.schema import check_cr

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from podplan.groups import Options
-from podplan.kinds import lower_cr
+from podplan.kinds.registry import lower_cr
 from podplan.report import status as reports
 from podplan.requests import RequestError
 from podplan.schema import check_cr

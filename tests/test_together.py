@@ -33,7 +33,7 @@ from podplan.source import Document, Source, read
 from tests.alive import most_alive
 from tests.policies import inventory
 
-ABOUT_ALL = {"NAME002", "NAME003", "SCHED007", "SCHED012", "VOL004", "GIT008"}
+ABOUT_ALL = {"NAME002", "NAME003", "SCHED007", "SCHED012", "VOL004", "VOL050", "VOL051", "GIT008"}
 WAVE = "argocd.argoproj.io/sync-wave"
 GROUP = "scheduler.tensorstack.dev/group-name"
 CLUSTER = inventory(
@@ -94,7 +94,36 @@ CLAIM: dict[str, Any] = {
     "kind": "PersistentVolumeClaim",
     "metadata": {"name": "data", "namespace": "vision", "annotations": {WAVE: "2"}},
 }
+# What the inventory does not know, and the job of its file mounts in several Pods and takes a key of.
+OBJECTS: list[dict[str, Any]] = [
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "shared", "namespace": "vision"},
+        "spec": {"accessModes": ["ReadWriteOnce"]},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "keys", "namespace": "vision"},
+        "stringData": {"url": "https://example.com"},
+    },
+]
 BOTH = {"apiVersion": "v1", "kind": "List", "items": [cr("b"), CLAIM, cr("a")]}
+
+
+def user_of_objects() -> dict[str, Any]:
+    job = cr("objects")
+    worker = job["spec"]["replicaSpecs"][0]
+    worker["replicas"] = 2
+    pod = worker["template"]["spec"]
+    pod["volumes"][0]["persistentVolumeClaim"]["claimName"] = "shared"
+    pod["containers"][0]["env"] = [
+        {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "token"}}}
+    ]
+    return job
+
+
 FILES: dict[str, list[dict[str, Any]]] = {
     "a.yaml": [cr("a"), cr("c"), cr("a")],
     "list.yaml": [BOTH],
@@ -102,6 +131,7 @@ FILES: dict[str, list[dict[str, Any]]] = {
     "gang.yaml": [GANG, cr("d", labels={GROUP: "ours"})],
     "profile.yaml": [profile("p")],
     "profile-again.yaml": [profile("p")],
+    "objects.yaml": [user_of_objects(), *OBJECTS],
     "last.yaml": [cr("c"), profile("q")],
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from podplan import kubernetes
-from podplan.kinds import KINDS
+from podplan.kinds.registry import KIND_NAMES
 from podplan.pipeline import Plan, Settings, plans
 from podplan.provenance import Doc, Origin
 from podplan.provenance import Path as Way
@@ -120,9 +120,9 @@ def _causes(origin: Origin, depth: int = 0) -> Iterator[tuple[Doc, Way, str]]:
         doc = place.doc
         if not isinstance(doc.data, dict):
             continue
-        if doc.data.get("kind") in KINDS or doc.data.get("kind") == "JobProfile":
+        if doc.data.get("kind") in KIND_NAMES or doc.data.get("kind") == "JobProfile":
             yield doc, place.path, fact
-        if depth == 0 and doc.data.get("kind") in KINDS and doc.source is None and doc.data.get("kind"):
+        if depth == 0 and doc.data.get("kind") in KIND_NAMES and doc.source is None and doc.data.get("kind"):
             for cut in range(len(place.path), -1, -1):
                 found = doc.origins.get(place.path[:cut])
                 if found is not None and found.how != "copied":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from podplan.facts.settings import of_status, settings, without_setting
-from podplan.kinds import KINDS
+from podplan.kinds.registry import KIND_NAMES
 from podplan.provenance import Fact
 
 TOP = Path(__file__).parents[1]
@@ -59,7 +59,7 @@ def _with_table(page: str, what: str, table: str) -> str:
 
 def _definitions(known: dict[str, Fact]) -> str:
     """The definitions ``ofAllKinds``, ``ofOneKind`` and one of each setting."""
-    of_kinds = {kind: {"$ref": "#/$defs/ofOneKind"} for kind in KINDS}
+    of_kinds = {kind: {"$ref": "#/$defs/ofOneKind"} for kind in KIND_NAMES}
     each = {id_: {"$ref": f"#/$defs/{id_}"} for id_ in known}
     listed: list[tuple[str, dict[str, Any]]] = [("ofAllKinds", of_kinds | each), ("ofOneKind", each)]
     lines: list[str] = []

@@ -10,6 +10,26 @@ from podplan.typing import Any, NamedTuple
 Path = tuple[str | int, ...]
 
 
+class TextPath(tuple[str | int, ...]):
+    """A path to a string with the range of its text that is meant: 0-based offsets, the end exclusive.
+
+    It equals the path without the range, and what is made of it, such as a slice, has none.
+    """
+
+    text_range: tuple[int, int]
+
+    def __new__(cls, path: Path, text_range: tuple[int, int]) -> TextPath:
+        made = super().__new__(cls, path)
+        made.text_range = text_range
+        return made
+
+
+def below(base: Path, path: Path) -> Path:
+    """``path`` under ``base``, with the range of text that it may have."""
+    joined = (*base, *path)
+    return TextPath(joined, path.text_range) if isinstance(path, TextPath) else joined
+
+
 class Severity(IntEnum):
     """How bad a finding is; the order of the numbers is the order of importance."""
 

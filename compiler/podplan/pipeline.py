@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan import facts, kinds, kubernetes
+from podplan import facts, kubernetes
 from podplan.findings import Path, Problem
 from podplan.groups import Group, Options
+from podplan.kinds.registry import KIND_NAMES, lower_cr
 from podplan.lint.policy import Policy
 from podplan.lint.seen import Seen
 from podplan.lint.terms import Terms
@@ -29,7 +30,7 @@ from podplan.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from podplan.profile.resolve import Resolution, Variant
 
-_LOWERED = f"podplan lowers {', '.join(kinds.KINDS)}; --ignore CR900 says nothing of the others"
+_LOWERED = f"podplan lowers {', '.join(KIND_NAMES)}; --ignore CR900 says nothing of the others"
 FORMS = {"profile": "JobProfile", "base": "JobProfile", "inventory": "ClusterInventory"}
 
 
@@ -156,7 +157,7 @@ def lower(plan: Plan, settings: Settings) -> Plan:
         return plan._replace(seen=(*seen, Seen("cr", cr, unlowered)))
     if not checked.lowerable:
         return plan._replace(seen=seen)
-    groups = tuple(kinds.lower_cr(pruned(cr, checked.problems), settings.options))
+    groups = tuple(lower_cr(pruned(cr, checked.problems), settings.options))
     dropped_from = {problem.path[:-1] for problem in checked.problems if problem.rule in UNKNOWN}
     below = (
         one

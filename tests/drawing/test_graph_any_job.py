@@ -16,7 +16,7 @@ from podplan.graph.pods import name as folded_name
 from podplan.graph.svg import svg
 from podplan.graph.words import fit, width, wrap
 from podplan.groups import Group, Options
-from podplan.kinds import lower_cr
+from podplan.kinds.registry import lower_cr
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.limits import BoundExceeded
 from podplan.pruning import pruned

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from podplan.reading.documents import CR_GROUP
+from podplan.kinds.registry import find_family
 from podplan.typing import Any, NamedTuple
 
 _VERSION = re.compile(r"v?1\.([0-9]{1,3})(?![0-9])")
@@ -54,7 +54,7 @@ def missing(served: str, objects: Iterable[Mapping[str, Any]]) -> list[str]:
     said: dict[str, None] = {}
     for data in objects:
         api, kind = str(data.get("apiVersion")), data.get("kind")
-        if not api.startswith(f"{CR_GROUP}/"):
+        if find_family(api) is None:
             continue
         if api not in there and f"{api}/{kind}" not in there:
             said[f"the destination does not know {api}: install the controller of {kind} there first"] = None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan import kinds
 from podplan.calibration.differences import Difference, cost, differences
 from podplan.calibration.dump import Object
 from podplan.calibration.matching import Matched, Pair, Predicted, matched, written_out
 from podplan.facts.settings import settings
 from podplan.groups import Group, Options
 from podplan.kinds._job import job as job_of
+from podplan.kinds.registry import lower_cr
 from podplan.provenance import Doc, Fact, root
 from podplan.typing import Any, NamedTuple
 
@@ -46,7 +46,7 @@ class Compared(NamedTuple):
 
 def compared(cr: Doc, options: Options, real: list[Object], *, sampled: bool = False) -> Compared:
     """Lower a CR that its schema accepts, and compare; ``sampled`` takes the first replicas of each type."""
-    groups = kinds.lower_cr(cr, options)
+    groups = lower_cr(cr, options)
     there = frozenset(one["kind"] for one in real) | {"Pod", "Service", "ConfigMap", "PodGroup"}
     predicted = written_out(_first(groups) if sampled else groups, there)
     found = matched(predicted, real)

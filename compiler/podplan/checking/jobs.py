@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from podplan.lint.suppression import Suppression
     from podplan.redaction.redactor import Redactor
 
-NEEDED = ("PersistentVolumeClaim", "Namespace")
+CLAIM, NAMESPACE = "PersistentVolumeClaim", "Namespace"
 
 
 def plan_findings(made: Iterable[Plan], run: Run, origin: Origin | None = None) -> list[Finding]:
@@ -128,13 +128,11 @@ def object_findings(item: Item, run: Run, origin: Origin | None = None) -> list[
 
 
 def note_need(item: Item, run: Run, origin: Origin) -> None:
-    """Keeps an object that is not checked, but that jobs wait for in the order of their sync waves."""
+    """Keeps an object that is not checked and that jobs need: a claim, or a namespace with a sync wave."""
     data = item.doc.data
-    if (
-        isinstance(data, dict)
-        and data.get("kind") in NEEDED
-        and ARGOCD_SYNC_WAVE in mapping(mapping(data, "metadata"), "annotations")
-    ):
+    kind = data.get("kind") if isinstance(data, dict) else None
+    is_in_wave = kind == NAMESPACE and ARGOCD_SYNC_WAVE in mapping(mapping(data, "metadata"), "annotations")
+    if kind == CLAIM or is_in_wave:
         run.together.add(job_of_object(item, run.settings), origin)
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from podplan.findings import Path, Problem
 from podplan.importing.repairing import Moves, after, repaired
-from podplan.kinds import API_VERSION, KINDS, kind
 from podplan.kinds._decompile import Fields, in_order, same
 from podplan.kinds._profile import enumeration
 from podplan.kinds.compiling import compile_profile
+from podplan.kinds.registry import KIND_NAMES, PACKAGES, GroupVersionKind, find_kind, load_module
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.provenance import Doc, trace
 from podplan.pruning import UNKNOWN, pruned
@@ -91,23 +91,22 @@ def refusals(data: Any) -> list[Problem]:
     """Why there can be no profile, or what the profile spells otherwise."""
     if not isinstance(data, dict) or not isinstance(data.get("spec", {}), dict):
         return [Problem("PROF025", "this is not a job: its spec is not a mapping")]
-    if data.get("apiVersion") != API_VERSION:
-        message = f"only jobs of {API_VERSION} can be imported, not {data.get('apiVersion')}"
+    versions = dict.fromkeys(kind.api_version for kind in PACKAGES)
+    if data.get("apiVersion") not in versions:
+        message = f"only jobs of {', '.join(versions)} can be imported, not {data.get('apiVersion')}"
         return [Problem("PROF025", message, ("apiVersion",))]
-    if _kind_of(data) is None:
-        return [
-            Problem(
-                "PROF025", f"a {data.get('kind')} cannot be imported; there is {', '.join(KINDS)}", ("kind",)
-            )
-        ]
-    if data["kind"] not in KINDS:
-        message = f"the kind is spelled {_kind_of(data)}, not {data['kind']}; the profile has it right"
+    kind = _kind_of(data)
+    if kind is None:
+        message = f"a {data.get('kind')} cannot be imported; there is {', '.join(KIND_NAMES)}"
+        return [Problem("PROF025", message, ("kind",))]
+    if data["kind"] != kind.kind:
+        message = f"the kind is spelled {kind.kind}, not {data['kind']}; the profile has it right"
         return [Problem("PROF026", message, ("kind",))]
     return []
 
 
 def as_written_by_people(data: Data) -> Data:
-    """A CR without status, without what the server sets, without nulls, and its kind spelled right."""
+    """A CR of a known kind without status, server metadata and nulls, and its kind spelled right."""
     metadata = data.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     kept = {key: metadata[key] for key in PROFILE_METADATA if metadata.get(key) is not None}
@@ -116,7 +115,14 @@ def as_written_by_people(data: Data) -> Data:
         kept["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
         if not kept["annotations"]:
             del kept["annotations"]
-    cr = {"apiVersion": API_VERSION, "kind": _kind_of(data), "metadata": kept, "spec": data.get("spec") or {}}
+    kind = _kind_of(data)
+    assert kind is not None
+    cr = {
+        "apiVersion": kind.api_version,
+        "kind": kind.kind,
+        "metadata": kept,
+        "spec": data.get("spec") or {},
+    }
     result: Data = without_nulls({key: value for key, value in cr.items() if key != "metadata" or kept})
     return result
 
@@ -165,7 +171,9 @@ def _proposals(cr: Data) -> Iterator[Fields]:
 
     Those in between leave the replicas to it, a list that an override can only have whole.
     """
-    decompile = kind(cr["kind"], "decompile").decompile
+    kind = find_kind(cr["apiVersion"], cr["kind"])
+    assert kind is not None
+    decompile = load_module(kind, "decompile").decompile
     yield decompile(cr["spec"])
     yield decompile({key: value for key, value in cr["spec"].items() if key != "replicaSpecs"})
     yield {}
@@ -243,15 +251,14 @@ def difference(base: Any, wanted: Any) -> Any:
     return patch
 
 
-def _kind_of(data: Data) -> str | None:
-    """The kind as it is spelled now; None for one that is not in the table."""
-    name = data.get("kind")
-    if not isinstance(name, str) or name in KINDS:
-        return name if isinstance(name, str) else None
+def _kind_of(data: Data) -> GroupVersionKind | None:
+    """The kind, also where it has an old spelling; None for an unknown one."""
+    api_version, name = data.get("apiVersion"), data.get("kind")
+    if (kind := find_kind(api_version, name)) is not None or not isinstance(name, str):
+        return kind
     from podplan.schema.spelling import old_kind
 
-    now = old_kind(name)
-    return now if now in KINDS else None
+    return find_kind(api_version, old_kind(name))
 
 
 def _lost(data: Data) -> list[Problem]:

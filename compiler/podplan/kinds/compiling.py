@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from podplan.findings import Problem
-from podplan.kinds import API_VERSION, KINDS, kind
 from podplan.kinds._merge import ordered, patched, without_nulls
 from podplan.kinds._profile import enumeration, repeated_names, shown, unused_fields
+from podplan.kinds.registry import KIND_NAMES, PACKAGES, GroupVersionKind, iter_kinds_named, load_module
 from podplan.nearest import did_you_mean
 from podplan.provenance import Cursor, Doc, at, root, split
 from podplan.typing import Any, NamedTuple
@@ -31,23 +31,24 @@ def compile_profile(profile: Doc, inventory: Doc | None, gitops: str = "none") -
     """
     top = root(profile)
     job = top.get("spec", "job")
-    if not isinstance(job.value, str) or job.value not in KINDS:
+    kind = next(iter_kinds_named(job.value), None)
+    if kind is None:
         return Compiled(None, [_no_job(job)])
-    module = kind(job.value, "compile")
+    module = load_module(kind, "compile")
     tree, problems = module.compile(top, root(inventory if inventory is not None else Doc("", {})))
     unused = unused_fields(top.get("spec"), module.FIELDS, module.ROLE_FIELDS, _users)
     problems = [*unused, *repeated_names(top.get("spec")), *problems]
     overrides = (override.get("spec") for override in top.get("spec", "override").entries())
     tree = patched(tree, (spec for spec in overrides if isinstance(spec.value, dict)))
-    return Compiled(split(_cr(top, job, tree, gitops), f"{job.value}/{_name(top)}"), problems)
+    return Compiled(split(_cr(top, job, kind, tree, gitops), f"{job.value}/{_name(top)}"), problems)
 
 
-def _cr(top: Cursor, job: Cursor, spec: Any, gitops: str) -> Any:
+def _cr(top: Cursor, job: Cursor, kind: GroupVersionKind, spec: Any, gitops: str) -> Any:
     metadata = top.get("metadata")
     return at(
         top,
         {
-            "apiVersion": at(job, API_VERSION),
+            "apiVersion": at(job, kind.api_version),
             "kind": job,
             "metadata": _metadata(metadata, gitops),
             "spec": spec,
@@ -75,12 +76,12 @@ def _name(top: Cursor) -> Any:
 def _users(field: str, in_role: bool) -> Iterable[str]:
     """The kinds that have a field."""
     name = "ROLE_FIELDS" if in_role else "FIELDS"
-    return (job for job in KINDS if field in getattr(kind(job, "compile"), name))
+    return (kind.kind for kind in PACKAGES if field in getattr(load_module(kind, "compile"), name))
 
 
 def _no_job(job: Cursor) -> Problem:
-    listed = enumeration(list(KINDS), "or")
+    listed = enumeration(list(KIND_NAMES), "or")
     if not job.exists:
         return Problem("PROF025", f"spec.job is missing; write {listed}", job.path[:-1])
-    hint = did_you_mean(str(job.value), KINDS) or f"; there is {listed}"
+    hint = did_you_mean(str(job.value), KIND_NAMES) or f"; there is {listed}"
     return Problem("PROF025", f"there is no kind of job {shown(job.value)}{hint}", job.path)

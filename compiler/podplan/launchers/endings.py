@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from podplan.launchers import processes
-from podplan.launchers.exit_status import HELPERS
+from podplan.launchers.exit_status import HELPERS, TRAINERS
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Command, Node
 from podplan.launchers.words import Word
@@ -23,17 +23,27 @@ _SERVERS = """
     alertmanager code-server dcgm-exporter dcgm_exporter etcd filebeat fluent-bit fluentbit fluentd gotty
     grafana-server jupyter jupyter-lab jupyter-notebook loki memcached node_exporter nvidia_gpu_exporter
     otelcol otelcol-contrib prometheus promtail pushgateway statsd_exporter telegraf tensorboard
-    ttyd vector vmagent
+    text-embeddings-router text-generation-launcher tritonserver ttyd vector vmagent
 """
 _ENDLESS_SERVERS = frozenset(_SERVERS.split())
-_ENDLESS_MODULES = frozenset(("http.server", "notebook", "tensorboard.main", "tensorboard", "uvicorn"))
+_MODULES = """
+    http.server lightllm.server.api_server lmdeploy.serve.openai.api_server notebook sglang.launch_server
+    tensorboard tensorboard.main trl.scripts.vllm_serve uvicorn vllm.entrypoints.api_server
+    vllm.entrypoints.openai.api_server
+"""
+_ENDLESS_MODULES = frozenset(_MODULES.split())
 # Programs with many commands, and the one that serves.
-_SERVING_COMMANDS = {"aim": "up", "mlflow": "server", "streamlit": "run", "vllm": "serve"}
+_SERVING_COMMANDS = {
+    "aim": "up",
+    "lmdeploy": "serve",
+    "mlflow": "server",
+    "ollama": "serve",
+    "streamlit": "run",
+    "trl": "vllm-serve",
+    "vllm": "serve",
+}
 _ENDS_WATCH = ("--chgexit", "--errexit")
 _REPEATS = pattern(r"-l(?:ms)?(?:=|\Z)|--loop(?:-ms)?(?:=|\Z)")
-_TRAINERS = frozenset(
-    ("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai")
-)
 _SHORT = frozenset(("--version", "-version", "--help", "-h", "list", "stop", "validate"))
 _FOREVER = frozenset(("infinity", "inf"))
 _NUMBER = pattern(r"(\d+)([smhd]?)\Z")
@@ -149,7 +159,7 @@ def _never_ends_loop(kind: str, condition: Command) -> bool:
 def _may_train(process: Process) -> bool:
     """Whether a program is a launcher, python with a script, or a script."""
     name = process.name
-    return name in _TRAINERS or name.startswith("python") or name.endswith((".sh", ".py"))
+    return name in TRAINERS or name.startswith("python") or name.endswith((".sh", ".py"))
 
 
 def _is_in_background(nodes: Sequence[Node], at: int) -> bool:
@@ -204,6 +214,8 @@ def _is_endless_with(name: str, arguments: Sequence[str]) -> bool:
         return repeats and not any(argument in ("-c", "--count") for argument in arguments)
     if name == "nginx":
         return any("daemon off" in argument for argument in arguments)
+    if name == "ray":
+        return arguments[:1] == ["start"] and "--block" in arguments
     if name == "redis-server":
         return "--daemonize" not in arguments and "--test-memory" not in arguments
     if name in _SERVING_COMMANDS:

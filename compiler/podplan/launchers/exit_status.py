@@ -19,18 +19,24 @@ from podplan.typing import NamedTuple
 
 # Programs that say nothing about a training: they prepare, copy and report.
 _HELPERS = """
-    : alias apk apt apt-get awk aws basename cat cd chmod chown clear conda cp curl cut date declare df dig
-    dirname dmesg dnf du echo env eval exit export find free gcloud getent getopts git gsutil gzip head hf
-    host hostname huggingface-cli id ip kill killall ldconfig let ln local mamba mapfile mc mkdir modprobe
-    mount mv nc ncat nproc nslookup nvidia-smi ossutil pgrep pidof ping pip pip3 pkill popd printenv printf
-    ps pushd pwd rclone read readarray readonly return rm rsync s5cmd sed seq service set shift shopt sleep
-    sort source ssh-keygen ssh-keyscan sshd stat sync tail tar tee touch tr trap true typeset ulimit umask
-    uname unset unzip wait wc wget which whoami xargs yum zip
+    : alias apk apt apt-get awk aws basename cat cd chmod chown clear conda cp curl cut date declare df
+    dig dirname disown dmesg dnf du echo env eval exit export find free gcloud getent getopts git gsutil
+    gzip head hf host hostname huggingface-cli id ip jobs kill killall ldconfig let ln local mamba mapfile
+    mc mkdir modprobe mount mv nc ncat nproc nslookup nvidia-smi ossutil pgrep pidof ping pip pip3 pkill
+    popd printenv printf ps pushd pwd rclone read readarray readonly return rm rsync s5cmd sed seq service
+    set shift shopt sleep sort source ssh-keygen ssh-keyscan sshd stat sync tail tar tee touch tr trap
+    true typeset ulimit umask uname unset unzip wait wc wget which whoami xargs yum zip
 """
 HELPERS = frozenset(_HELPERS.split())
 # Those of them whose own status says whether the work before them is there, and that may end a script.
 _TELLING = frozenset(("exit", "find", "return", "stat", "which", "wait", "eval", "source"))
 _CHECKS = frozenset(("[", "[[", "cmp", "diff", "false", "grep", "ls", "test", "exec"))
+TRAINERS = frozenset(("torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "horovodrun", "colossalai"))
+# Scripts that run beside a training: nobody has to wait for them.
+_BESIDE = pattern(
+    r"monitor|watch|(?<![a-z])log(?:s|g\w*)?(?![a-z])|metric|export|serve|board|sync|upload|push|notify|heartbeat"
+    r"|alert|proxy|sidecar|health"
+)
 _TRAP = pattern(r"\b(?:ERR|EXIT|0|DEBUG|CHLD|SIGCHLD)\b")
 
 
@@ -59,12 +65,21 @@ def is_work(process: Process) -> bool:
     return bool(process.name) and process.name not in HELPERS and process.name not in _CHECKS
 
 
+def is_training(process: Process) -> bool:
+    """Whether a process is a launcher or a script that may train, by its name, and no monitor or server."""
+    name = next((word.name for word in process.words[1:] if word.name.endswith((".py", ".sh"))), process.name)
+    starts = process.name in TRAINERS or process.name.startswith("python") or name.endswith((".py", ".sh"))
+    return starts and not _BESIDE.search(name.lower())
+
+
 def hidden_status(process: Process) -> Hidden | None:
     """The last program of a process that is no helper, where the process may succeed though it failed."""
     if process.string is None:
         return None
     found = list(_of_string(process.string))
     last = next((one for one in reversed(found) if not one.in_background), found[-1] if found else None)
+    if found and found[-1].cause == "background" and is_training(found[-1].process):
+        last = found[-1]  # it is still running when the shell ends
     if last is None or not last.how:
         return None
     return Hidden(last.process.words, last.how, last.cause)
@@ -158,7 +173,9 @@ def _in_background(rest: Sequence[Node], string: ShellString) -> tuple[str, str]
         return "wait without a process id succeeds whatever the processes did", "wait"
     if not all(_succeeds(node, string) for node in rest):
         return "", ""
-    return "it runs in the background, and nothing waits for it", "background"
+    if any(isinstance(node, Block) or string.process(node).name in ("sleep", "tail") for node in rest):
+        return "it runs in the background, and nothing waits for it", "background"
+    return "it runs in the background, and the shell ends without waiting for it", "background"
 
 
 def _end_of_pipeline(nodes: Sequence[Node], at: int) -> int:

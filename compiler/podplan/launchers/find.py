@@ -271,16 +271,17 @@ def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iter
     read = shell.script(
         line.text, around.variables, (name, *given[1:]), bash=words[0].name not in ("sh", "dash", "ash")
     )
+    made = looked.expanded.get(line.path)
     if read.fault is not None and line.known:
         looked.faults.append(
-            Fault(_placed(_at(line, read.fault.offset), line, looked.expanded), read.fault.sentence)
+            Fault(kubelet.placed(_at(line, read.fault.offset), line, made), read.fault.sentence)
         )
     variables = around.variables
     for command in read.commands:
         words_set = len(command.words) + len(command.changed) + len(command.assigned)
         looked.count(words_set, sum(len(word.text) for word in command.words))
         variables = {**variables, **command.changed} if command.changed else variables
-        placed = tuple(word if word.path else _placed(word, line, looked.expanded) for word in command.words)
+        placed = tuple(word if word.path else kubelet.placed(word, line, made) for word in command.words)
         inside = _Around(
             {**variables, **command.assigned} if command.assigned else variables,
             around.conditional or command.conditional,
@@ -295,12 +296,3 @@ def _shell(words: tuple[Word, ...], around: _Around, looked: _Container) -> Iter
 
 def _at(line: Word, offset: int) -> Word:
     return Word(line.text, start=offset, end=min(offset + 1, len(line.text)))
-
-
-def _placed(word: Word, line: Word, expanded: Mapping[Path, kubelet.Expanded]) -> Word:
-    """A word of a shell string with its place in the container, before the kubelet's replacements."""
-    made = expanded.get(line.path)
-    if made is None or line.text != made.text:
-        return word._replace(path=line.path, start=line.start, end=line.end)
-    ends = kubelet.written(made, word.start), kubelet.written(made, word.end)
-    return word._replace(path=line.path, start=ends[0], end=ends[1])

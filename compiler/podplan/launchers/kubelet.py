@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
-from podplan.launchers.words import MAX_ARGUMENT, MAX_ARGUMENTS, Variables
+from podplan.launchers.words import MAX_ARGUMENT, MAX_ARGUMENTS, Variables, Word
 from podplan.typing import Any, NamedTuple
 
 
@@ -78,6 +78,17 @@ def written(expanded: Expanded, offset: int) -> int:
         return offset
     new, old = expanded.steps[number]
     return old if number % 2 == 0 else old + offset - new
+
+
+def placed(word: Word, line: Word, expanded: Expanded | None) -> Word:
+    """A word of the shell string ``line`` with its place in the container, before the replacements.
+
+    ``expanded`` is what became of the entry that is the string, None where the string is a part of another.
+    """
+    if expanded is None or line.text != expanded.text:
+        return word._replace(path=line.path, start=line.start, end=line.end)
+    start, end = written(expanded, word.start), written(expanded, word.end)
+    return word._replace(path=line.path, start=start, end=end)
 
 
 def environment(container: Mapping[str, Any]) -> dict[str, str | None]:

@@ -41,15 +41,22 @@ class Process(NamedTuple):
     def path(self) -> Path:
         return self.words[0].path if self.words else ()
 
+    @property
+    def place(self) -> Path:
+        """The path of the word that names the program, with the range of the word."""
+        return self.words[0].place if self.words else ()
+
 
 class ShellString(NamedTuple):
     """The string of ``sh -c`` with its commands; ``options`` are those of the call, such as pipefail.
 
-    ``status_read`` is the offset of the last place that reads the status of a command, -1 for none.
+    ``status_read`` is the offset of the last place that reads the status of a command, -1 for none. ``line``
+    is the word that holds it, and ``expanded`` what the kubelet made of that, if it is a word of its own.
     """
 
     text: str
-    path: Path
+    line: Word
+    expanded: kubelet.Expanded | None
     nodes: tuple[Node, ...]
     options: frozenset[str]
     variables: Variables
@@ -58,7 +65,16 @@ class ShellString(NamedTuple):
 
     def process(self, command: Command) -> Process:
         """The process that a command of the string starts."""
-        return _process(command.words, self.variables, self.depth + 1, self.path)
+        words = tuple(word if word.path else self.placed(word) for word in command.words)
+        return _process(words, self.variables, self.depth + 1, {})
+
+    def place(self, node: Node) -> Path:
+        """The path to the string with the range of a command or block."""
+        return self.placed(Word("", start=node.start, end=node.end)).place
+
+    def placed(self, word: Word) -> Word:
+        """A word of the string with its place in the container."""
+        return kubelet.placed(word, self.line, self.expanded)
 
 
 def of_container(container: Mapping[str, Any]) -> Process:
@@ -66,19 +82,21 @@ def of_container(container: Mapping[str, Any]) -> Process:
     variables = kubelet.environment(container)
     complete = not container.get("envFrom")
     words: list[Word] = []
+    expanded: dict[Path, kubelet.Expanded] = {}
     for key in ("command", "args"):
         listed = container.get(key)
         for index, text in enumerate(listed if isinstance(listed, list) else ()):
             if isinstance(text, str):
                 made = kubelet.expand(text, variables, complete=complete)
-                words.append(Word(made.text, (key, index), 0, len(made.text), made.known))
-    return _process(tuple(words), variables, 0, ())
+                expanded[key, index] = made
+                words.append(Word(made.text, (key, index), 0, len(text), made.known))
+    return _process(tuple(words), variables, 0, expanded)
 
 
 def of_words(listed: Sequence[str], path: Path) -> Process:
     """The process of a list of words that Kubernetes runs without expanding it, as in a lifecycle hook."""
     words = tuple(Word(text, (*path, index), 0, len(text)) for index, text in enumerate(listed))
-    return _process(words, {}, 0, ())
+    return _process(words, {}, 0, {word.path: kubelet.Expanded(word.text) for word in words})
 
 
 def steps(process: Process) -> Iterator[tuple[Command | None, Process]]:
@@ -120,7 +138,9 @@ def set_options(words: Sequence[Word], options: frozenset[str]) -> frozenset[str
     return frozenset(found)
 
 
-def _process(words: tuple[Word, ...], variables: Variables, depth: int, path: Path) -> Process:
+def _process(
+    words: tuple[Word, ...], variables: Variables, depth: int, expanded: Mapping[Path, kubelet.Expanded]
+) -> Process:
     passed: list[str] = []
     for _ in range(MAX_WRAPPERS):
         inner = wrappers.inner(words) if words else None
@@ -129,13 +149,13 @@ def _process(words: tuple[Word, ...], variables: Variables, depth: int, path: Pa
         passed.append(words[0].name)
         words = inner.words
         variables = {**variables, **inner.assigned} if inner.assigned else variables
-    if path:
-        words = tuple(word if word.path else word._replace(path=path) for word in words)
-    string = _string(words, variables, depth) if words and depth <= MAX_DEPTH else None
+    string = _string(words, variables, depth, expanded) if words and depth <= MAX_DEPTH else None
     return Process(words, tuple(passed), string)
 
 
-def _string(words: tuple[Word, ...], variables: Variables, depth: int) -> ShellString | None:
+def _string(
+    words: tuple[Word, ...], variables: Variables, depth: int, expanded: Mapping[Path, kubelet.Expanded]
+) -> ShellString | None:
     """What ``sh -c`` with such words runs; None where it is no such call."""
     name = words[0].name
     if name not in SHELLS:
@@ -157,7 +177,8 @@ def _string(words: tuple[Word, ...], variables: Variables, depth: int) -> ShellS
     options = set_options(words[1:at], frozenset())
     reads = max(_status_reads(line.text), default=-1)
     nodes = read.nodes if read.fault is None else ()  # of half a string nothing is certain
-    return ShellString(line.text, line.path, nodes, options, variables, depth, reads)
+    made = expanded.get(line.path)
+    return ShellString(line.text, line, made, nodes, options, variables, depth, reads)
 
 
 def _status_reads(text: str) -> list[int]:

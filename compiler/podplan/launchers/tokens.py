@@ -92,6 +92,23 @@ def tokens(text: str) -> tuple[list[Token], Fault | None]:
     return found, None
 
 
+def comments(text: str) -> list[tuple[int, int]]:
+    """Where the comments of a shell string are, without their line breaks; none beside here-documents."""
+    found, fault = tokens(text)
+    if any(token.operator and token.text in ("<<", "<<-") for token in found):
+        return []
+    end = len(text) if fault is None else fault.offset
+    places: list[tuple[int, int]] = []
+    at = 0
+    for start, stop in [*((token.start, token.end) for token in found), (end, end)]:
+        while (blank := _BLANK.match(text, at)) is not None:
+            at = blank.end()
+        if at < start and text[at] == "#":
+            places.append((at, start))
+        at = stop
+    return places
+
+
 def _after_bodies(text: str, at: int, heredocs: list[tuple[str, bool]]) -> int:
     """The offset after the bodies of here-documents that were announced in the line before ``at``."""
     for delimiter, tabs in heredocs:

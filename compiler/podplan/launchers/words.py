@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath
 from podplan.typing import NamedTuple
 
 # Linux takes no argument that is longer (MAX_ARG_STRLEN, execve(2)), and no more in all (ARG_MAX).
@@ -31,6 +31,11 @@ class Word(NamedTuple):
     known: bool = True
     splits: bool = False
     pattern: bool = False
+
+    @property
+    def place(self) -> Path:
+        """The path with the range of the word."""
+        return TextPath(self.path, (self.start, self.end)) if self.end > self.start else self.path
 
     @property
     def name(self) -> str:

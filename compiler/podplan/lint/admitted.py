@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from podplan.kinds.registry import PACKAGES, load_spec
 from podplan.typing import Any, NamedTuple
 
 
@@ -22,10 +23,7 @@ class Resource(NamedTuple):
 
 
 RESOURCES = (
-    Resource("GenericJob", "batch.tensorstack.dev", "v1beta1", "genericjobs", "cr"),
-    Resource("PyTorchTrainingJob", "batch.tensorstack.dev", "v1beta1", "pytorchtrainingjobs", "cr"),
-    Resource("DeepSpeedJob", "batch.tensorstack.dev", "v1beta1", "deepspeedjobs", "cr"),
-    Resource("ColossalAIJob", "batch.tensorstack.dev", "v1beta1", "colossalaijobs", "cr"),
+    *(Resource(kind.kind, kind.group, kind.version, load_spec(kind).plural, "cr") for kind in PACKAGES),
     Resource("Pod", "", "v1", "pods", "lowered"),
     Resource("Service", "", "v1", "services", "lowered"),
     Resource("ConfigMap", "", "v1", "configmaps", "lowered"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 
-from podplan.findings import Change, Problem
+from podplan.findings import Change, Problem, below
 from podplan.groups import Group
 from podplan.lint import checks
 from podplan.lint.policy import Policy, PolicyError, Scope, filled
@@ -229,7 +229,7 @@ def _change(policy: Policy, hit: Hit) -> Change | None:
 def _as_seen(policy: Policy, subject: Subject, hit: Hit) -> Seen:
     doc = hit.doc or subject.doc
     group = hit.group or (subject.group if hit.doc is None else None)
-    path = hit.path if hit.doc is not None else (*subject.base, *hit.path)
+    path = hit.path if hit.doc is not None else below(subject.base, hit.path)
     problem = Problem(
         policy.rule.code,
         filled(policy.message, hit.values),

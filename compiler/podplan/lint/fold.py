@@ -145,7 +145,7 @@ def _finding(sighting: Sighting) -> tuple[Finding, Any]:
     lowered = None
     if level == "lowered" and group is not None:
         name = text(mapping(doc.data, "metadata"), "name")  # a Pod that somebody wrote may have none
-        lowered = Lowered(doc.data["kind"], name, group.indexes, problem.path)
+        lowered = Lowered(doc.data["kind"], name, group.indexes, tuple(problem.path))
     found = Finding(
         rule=rule.code,
         name=rule.name,

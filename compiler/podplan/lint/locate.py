@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from podplan.findings import Location
+from podplan.alignment import stretches
+from podplan.findings import Location, TextPath, value_at
 from podplan.provenance import Doc, Path, Place, Step, origin_of, trace
 from podplan.typing import NamedTuple
 
@@ -31,8 +32,56 @@ def find_source(doc: Doc, path: Path, on_key: bool = False) -> Source | None:
         steps = trace(doc, path[:cut])
         end = steps[-1]
         if end.doc.source is not None:
-            return Source(_location(end.doc, end.path, on_key and cut == len(path)), tuple(steps))
+            whole = cut == len(path)
+            within = _within(doc, path, end) if whole and isinstance(path, TextPath) else None
+            where = within or _location(end.doc, end.path, on_key and whole)
+            return Source(where, tuple(steps))
     return None
+
+
+def _within(doc: Doc, path: TextPath, end: Step) -> Location | None:
+    """The place of a range of a text, None where it is all of it, or nobody wrote it as it is."""
+    source, made, written = end.doc.source, value_at(doc.data, path), value_at(end.doc.data, end.path)
+    if source is None or not isinstance(made, str) or not isinstance(written, str):
+        return None
+    wanted = range_before(made, written, path.text_range)
+    if wanted is None or wanted == (0, len(written)):
+        return None
+    span = source.text_span(end.path, written, wanted)
+    if span is None:
+        return None
+    return Location(source.file, span.line, span.column, span.end_line, span.end_column, end.path)
+
+
+def range_before(made: str, written: str, wanted: tuple[int, int]) -> tuple[int, int] | None:
+    """The range of the ``written`` text that became the range ``wanted`` of the text ``made`` of it.
+
+    Where a line differs, as one with a parameter does, it is all of the line; None where that is unknown.
+    """
+    start, end = wanted
+    if not 0 <= start <= end <= len(made) or not written:
+        return None
+    at = made.find(written)
+    if at >= 0 and made.find(written, at + 1) < 0:
+        return (start - at, end - at) if at <= start and end <= at + len(written) else None
+    before, after = made.split("\n"), written.split("\n")
+    number = made.count("\n", 0, start)
+    shift = 0
+    for stretch in stretches(before, after):
+        if stretch.start > number:
+            break
+        if number < stretch.end:
+            if stretch.end - stretch.start != stretch.new_end - stretch.new_start:
+                return None
+            shift = stretch.new_start - stretch.start
+            break
+        shift = stretch.new_end - stretch.end
+    line = after[number + shift]
+    first = sum(len(text) + 1 for text in after[: number + shift])
+    if line != before[number]:
+        return first, first + len(line)
+    column = start - sum(len(text) + 1 for text in before[:number])
+    return first + column, first + min(column + end - start, len(line))
 
 
 def _location(doc: Doc, path: Path, on_key: bool) -> Location:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from podplan.fixing.edits import written
+from podplan.kinds.registry import FAMILIES, find_family
 from podplan.limits import BoundExceeded
 from podplan.lsp.hover import whole_schema
 from podplan.lsp.names import bases, expression, in_expression, inventory_names, part_of_inventory
@@ -12,11 +13,10 @@ from podplan.lsp.outline import Cursor
 from podplan.lsp.positions import Encoding, span
 from podplan.lsp.spot import Spot
 from podplan.lsp.workspace import Workspace
-from podplan.reading.documents import CR_GROUP, PROFILE_KINDS
+from podplan.reading.documents import PROFILE_KINDS
 from podplan.reading.files import OutsideRoot
 from podplan.requests import RequestError
-from podplan.schema import fields, published
-from podplan.schema.identity import API_VERSION
+from podplan.schema import fields
 from podplan.typing import Any
 
 PROFILES = "podplan/v1"
@@ -87,7 +87,7 @@ def _values(spot: Spot, cursor: Cursor, workspace: Workspace, encoding: Encoding
 
     if cursor.path == ("apiVersion",):
         yield item(PROFILES, _ENUM, "profiles and inventories of podplan")
-        yield item(API_VERSION, _ENUM, "training jobs")
+        yield from (item(family.api_version, _ENUM, "training jobs") for family in FAMILIES)
         return
     if cursor.path == ("kind",) and spot.api_version:
         yield from (item(kind, _ENUM) for kind in _kinds(spot.api_version))
@@ -109,8 +109,8 @@ def _values(spot: Spot, cursor: Cursor, workspace: Workspace, encoding: Encoding
 
 
 def _kinds(api_version: str) -> list[str]:
-    if api_version.startswith(CR_GROUP):
-        return [name for name in published.names() if name.endswith("Job")]
+    if family := find_family(api_version):
+        return sorted(family.packages)
     return list(PROFILE_KINDS) if api_version.startswith("podplan/") else []
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from podplan.kinds.registry import FAMILIES, KIND_NAMES, Family, find_family
+from podplan.nearest import nearest
 from podplan.provenance import Cursor, Doc, at, copied, root, split
 from podplan.source import Source
 from podplan.typing import Any, NamedTuple
 
-CR_GROUP = "batch.tensorstack.dev"
-# The other kinds of the group: https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/workflow.md
-# Their Pods come from steps and references to other templates, which podplan does not read.
-UNCHECKED_KINDS = ("WorkflowTemplate", "WorkflowRun", "CronWorkflowRun")
 PROFILE_GROUP = "podplan"
 PROFILE_KINDS = {"JobProfile": "profile", "JobProfileBase": "base", "ClusterInventory": "inventory"}
 OBJECT_KINDS = frozenset(
@@ -28,7 +26,7 @@ OBJECT_KINDS = frozenset(
 OF_PROFILES = frozenset({*PROFILE_KINDS.values(), "podplan"})
 ALL_SORTS = OF_PROFILES | {"cr", "object"}
 # What a file must mention before a fault in its YAML is our concern.
-OURS = (f"{CR_GROUP}/", f"{PROFILE_GROUP}/v")
+OURS = (*(f"{family.group}/" for family in FAMILIES), *KIND_NAMES, f"{PROFILE_GROUP}/v")
 
 
 class Item(NamedTuple):
@@ -111,21 +109,33 @@ def classified(doc: Doc) -> Item:
     if not isinstance(data, dict):
         return Item("other", doc, "not a mapping")
     version, kind = data.get("apiVersion"), data.get("kind")
+    if kind in KIND_NAMES and _lacks_group(version):
+        return Item("cr", doc)
     if not isinstance(version, str):
         return Item("other", doc, "no apiVersion")
     group = version.partition("/")[0]  # a group without a version is a mistake that the schemas name
     if group == PROFILE_GROUP:
         return Item(PROFILE_KINDS.get(kind if isinstance(kind, str) else "", "podplan"), doc)
-    if group == CR_GROUP and not is_unchecked_kind(kind):
+    family = find_family(version)
+    if family is not None and not _is_unchecked(family, kind):
         return Item("cr", doc)
     if isinstance(kind, str) and (version, kind) in OBJECT_KINDS:
         return Item("object", doc)
     return Item("other", doc, f"{kind} ({version})" if isinstance(kind, str) else "no kind")
 
 
-def is_unchecked_kind(kind: object) -> bool:
-    """Whether ``kind``, or the kind in its List, belongs to the group and podplan does not check it."""
-    return isinstance(kind, str) and kind.removesuffix("List") in UNCHECKED_KINDS
+def _lacks_group(api_version: object) -> bool:
+    """Whether an apiVersion is missing, or has a group that is probably a misspelt one of ours."""
+    if not isinstance(api_version, str):
+        return api_version is None
+    group = api_version.partition("/")[0]
+    groups = [family.group for family in FAMILIES]
+    return group not in groups and nearest(group, groups) != ""
+
+
+def _is_unchecked(family: Family, kind: object) -> bool:
+    """Whether ``kind``, or the kind in its List, belongs to the group and is no job."""
+    return isinstance(kind, str) and kind.removesuffix("List") in family.unchecked
 
 
 def identity(data: Mapping[str, Any]) -> dict[str, Any]:

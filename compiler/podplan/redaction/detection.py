@@ -90,10 +90,11 @@ class Secret(NamedTuple):
 
 
 class Exposure(NamedTuple):
-    """A secret in one of the words of a command line, and in general words ``what`` it is."""
+    """A secret in a word of a command line: in general words ``what`` it is, and where in the word."""
 
     number: int
     what: str
+    span: tuple[int, int]
 
 
 class _TextSecret(NamedTuple):
@@ -337,9 +338,9 @@ def find_command_secrets(words: Sequence[str]) -> Iterator[Exposure]:
     of_options = set(_values_of_options(words))
     for number, word in enumerate(words):
         if number in of_options and not _REFERENCE.fullmatch(word):
-            yield Exposure(number, f"the value of {words[number - 1]}")
-        elif what := next((one.what for one in _text_secrets(word) if one.what), ""):
-            yield Exposure(number, what)
+            yield Exposure(number, f"the value of {words[number - 1]}", (0, len(word)))
+        elif found := next((one for one in _text_secrets(word) if one.what), None):
+            yield Exposure(number, found.what, (found.start, found.end))
 
 
 def _text_secrets(text: str) -> Iterator[_TextSecret]:

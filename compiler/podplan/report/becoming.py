@@ -9,16 +9,12 @@ from functools import cache
 
 from podplan import bundled
 from podplan.facts.settings import known as known_facts
+from podplan.kinds.registry import PACKAGES, load_spec
 from podplan.provenance import Fact
 from podplan.typing import Any, NamedTuple
 
 # Facts of one kind only, by the first word of their ids.
-OF_KIND = {
-    "deepspeed": "DeepSpeedJob",
-    "pytorch": "PyTorchTrainingJob",
-    "colossalai": "ColossalAIJob",
-    "generic": "GenericJob",
-}
+OF_KIND = {load_spec(kind).option_prefix: kind.kind for kind in PACKAGES}
 _OWN_NAME = re.compile("[a-z]+[A-Z]")  # a name that is no word of English
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from podplan import kubernetes
+from podplan.kinds.registry import KIND_NAMES
 from podplan.nearest import meant_or_known
 from podplan.provenance import Fact
 from podplan.report.becoming import Becoming, Part, becoming
@@ -18,7 +19,7 @@ from podplan.typing import Any
 
 MAX_PARTS = 12
 MAX_STEPS = 40
-_FIRST = ("JobProfile", "PyTorchTrainingJob", "DeepSpeedJob", "ColossalAIJob", "GenericJob")
+_FIRST = ("JobProfile", *KIND_NAMES)
 _BRACKETS = re.compile(r"\[[^]]*\]")
 _BOUNDS = {"default": "default", "minimum": "at least", "maximum": "at most"}
 

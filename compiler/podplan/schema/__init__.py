@@ -13,10 +13,9 @@ from functools import cache
 
 from podplan import kubernetes
 from podplan.findings import Path, Problem, moved
+from podplan.kinds.registry import family_of
 from podplan.schema.files import KUBERNETES_OBJECT, PARTIAL_TEMPLATE, file, list_of, self_contained
 from podplan.schema.identity import (
-    API_VERSION,
-    KINDS,
     LISTS,
     api_version,
     dialect_of,
@@ -64,13 +63,14 @@ def check_cr(data: Any, k8s_version: str) -> Checked:
         unnamed, _ = _check_part("ObjectMeta", data.get("metadata"), ("metadata",), k8s_version)
         return Checked([*misnamed, *undecided, *unnamed], False, kind)
     name = f"{kind}.{dialect}" if dialect else kind
-    own, faults = _judged(name, kind, {**data, "apiVersion": API_VERSION, "kind": kind}, drop_nulls=True)
+    named = {**data, "apiVersion": family_of(data).api_version, "kind": kind}
+    own, faults = _judged(name, kind, named, drop_nulls=True)
     parts, whole = _check_parts(name, kind, data, k8s_version)
     if dialect == "launcher":
         from podplan.schema.launcher import image_problems
 
         own += image_problems(data["spec"])
-    lowerable = whole and not misnamed and kind in KINDS and not any(map(_blocks_lowering, faults))
+    lowerable = whole and not misnamed and kind not in LISTS and not any(map(_blocks_lowering, faults))
     if own or parts:
         from podplan.schema.placeholders import with_placeholders
 

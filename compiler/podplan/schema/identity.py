@@ -6,72 +6,68 @@ docs/evidence/t9k-colossalaijob.md#dialects.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from podplan.findings import Problem
+from podplan.kinds.registry import FAMILIES, KIND_NAMES, PACKAGES, family_of, load_spec
 from podplan.nearest import did_you_mean, nearest
-from podplan.reading.documents import UNCHECKED_KINDS
 from podplan.typing import Any
 
-API_VERSION = "batch.tensorstack.dev/v1beta1"
-
-# Each kind with its dialects, and the fields of spec that tell in which dialect a CR is written.
-KINDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "GenericJob": {},
-    "PyTorchTrainingJob": {},
-    "DeepSpeedJob": {},
-    "ColossalAIJob": {"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
-}
-NOT_LOWERED = ("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJob")
-_OF_GROUP = (*KINDS, *NOT_LOWERED, *UNCHECKED_KINDS)
-_NAMES = [kind + suffix for kind in _OF_GROUP for suffix in ("", "List")]
-LISTS = {f"{kind}List": kind for kind in KINDS}
+LISTS = {f"{kind}List": kind for kind in KIND_NAMES}
 
 
 def has_schema(kind: str) -> bool:
     """Whether podplan has a schema of ``kind``, or of the kind in its List."""
-    return kind.removesuffix("List") in KINDS
+    return LISTS.get(kind, kind) in LISTS.values()
 
 
 def known_but_not_lowered(kind: str) -> bool:
-    """Whether ``kind``, or the kind in its List, is one of the group that podplan cannot lower yet."""
-    return kind.removesuffix("List") in NOT_LOWERED
+    """Whether ``kind``, or the kind in its List, is one that podplan cannot lower yet."""
+    return any(kind.removesuffix("List") in family.not_lowered for family in FAMILIES)
 
 
-def api_version(data: dict[str, Any]) -> list[Problem]:
+def api_version(data: Mapping[str, Any]) -> list[Problem]:
     """What is wrong with the apiVersion of a CR."""
-    written = data.get("apiVersion")
-    if written == API_VERSION:
+    written, family = data.get("apiVersion"), family_of(data)
+    if written == family.api_version:
         return []
-    help = f"write apiVersion: {API_VERSION}"
+    help = f"write apiVersion: {family.api_version}"
     if not isinstance(written, str):
         return [Problem("SCHEMA003", 'required field "apiVersion" is missing', help=help)]
-    message = f'the job kinds are in {API_VERSION}, not in "{written}"'
+    message = f'the job kinds are in {family.api_version}, not in "{written}"'
     return [Problem("SCHEMA010", message, ("apiVersion",), help=help)]
 
 
-def kind_of(data: dict[str, Any]) -> tuple[str, list[Problem]]:
+def kind_of(data: Mapping[str, Any]) -> tuple[str, list[Problem]]:
     """The kind that is meant, "" when none is, and what is wrong with the way it is written."""
-    written = data.get("kind")
-    if written in _NAMES:
+    written, family = data.get("kind"), family_of(data)
+    names = [kind + suffix for kind in family.kinds for suffix in ("", "List")]
+    if written in names:
         return str(written), []
-    known = f"the kinds are: {', '.join(_OF_GROUP)}"
+    known = f"the kinds are: {', '.join(family.kinds)}"
     if not isinstance(written, str):
         return "", [Problem("SCHEMA003", 'required field "kind" is missing', help=known)]
 
     from podplan.schema.spelling import old_kind
 
     old = old_kind(written)
-    meant = old or {kind.lower(): kind for kind in _NAMES}.get(written.lower(), "")
+    meant = old or {kind.lower(): kind for kind in names}.get(written.lower(), "")
     if meant:
         message = f'kind "{written}" is called "{meant}"; as written, the API server refuses it'
         help = f"write kind: {meant}" + (", or let podplan migrate do it" if old else "")
         return meant, [Problem("SCHEMA011", message, ("kind",), help=help)]
-    message = f'{API_VERSION} has no kind "{written}"{did_you_mean(written, _NAMES)}'
+    message = f'{family.api_version} has no kind "{written}"{did_you_mean(written, names)}'
     return "", [Problem("SCHEMA010", message, ("kind",), help=known)]
+
+
+def dialects_of(kind: str) -> Mapping[str, tuple[str, ...]]:
+    """The dialects of a kind, with the fields of ``spec`` that tell each; empty where there is one form."""
+    return next((load_spec(known).dialects for known in PACKAGES if known.kind == kind), {})
 
 
 def dialect_of(kind: str, spec: Any) -> tuple[str, list[Problem]]:
     """The dialect that the fields of ``spec`` tell, or the problem that they tell none or two."""
-    dialects = KINDS.get(kind, {})
+    dialects = dialects_of(kind)
     if not dialects or not isinstance(spec, dict):
         return next(iter(dialects), ""), []
     told = {name: written for name, fields in dialects.items() if (written := _written(spec, fields))}
@@ -94,7 +90,7 @@ def _written(spec: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
     return [field for field in spec if field in fields and spec[field] is not None]
 
 
-def _misspelt_dialect(kind: str, dialects: dict[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
+def _misspelt_dialect(kind: str, dialects: Mapping[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
     """The dialect that has a field of which some field of ``spec`` is an old spelling or a slip."""
     from podplan.schema.spelling import old_field
 

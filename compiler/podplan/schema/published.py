@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from podplan.kubernetes import schemas
 from podplan.schema.files import PARTIAL_TEMPLATE, any_dialect, file, list_of, self_contained
-from podplan.schema.identity import KINDS, LISTS
+from podplan.schema.identity import LISTS, dialects_of
 from podplan.typing import Any
 
 _OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest", "Findings", "Diff")
@@ -12,7 +12,7 @@ _OWN_FILES = ("JobProfile", "ClusterInventory", "Config", "Policy", "PolicyTest"
 
 def names() -> list[str]:
     """What ``show`` can show, sorted."""
-    return sorted([*KINDS, *LISTS, *_OWN_FILES])
+    return sorted([*LISTS.values(), *LISTS, *_OWN_FILES])
 
 
 def show(name: str, k8s_version: str) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def show(name: str, k8s_version: str) -> dict[str, Any]:
     if name not in names():
         raise LookupError(f"there is no schema {name}; there are {', '.join(names())}")
     kind = LISTS.get(name, name)
-    dialects = KINDS.get(kind)
+    dialects = dialects_of(kind)
     schema = any_dialect(kind, dialects) if dialects else file(kind)
     if name in LISTS:
         schema = list_of(kind, schema)

@@ -144,6 +144,17 @@ class Document:
             *offsets(here.start, here.end, self._base, self.text)
         )
 
+    def text_span(self, path: Path, value: str, wanted: tuple[int, int]) -> Span | None:
+        """Where the range ``wanted`` of the string ``value`` at ``path`` stands; None if unknown."""
+        here, whole = self._nearest(path)
+        if not whole:
+            return None
+        from podplan.source.scalar_ranges import range_in_text
+
+        place = offsets(here.start, here.end, self._base, self.text)
+        found = range_in_text(self.text, place, value, wanted)
+        return self._lines.span(*found) if found is not None else None
+
     def heading(self, path: Path) -> Span | None:
         """The key of the value at ``path``, or of its nearest written ancestor; None if it has none."""
         return self._key(self._nearest(path)[0])

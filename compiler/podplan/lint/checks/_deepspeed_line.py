@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath
 from podplan.kubernetes.shape import mapping, text, texts
 from podplan.launchers import deepspeed
 from podplan.launchers.find import find
@@ -25,7 +25,9 @@ class DeepSpeedLine(NamedTuple):
 
     def place(self, word: Word) -> Path:
         """Where a word of the line stands in the CR."""
-        return (*_CONFIG, "customCommand") if self.custom else word.path or _CONFIG
+        if self.custom:
+            return TextPath((*_CONFIG, "customCommand"), (word.start, word.end))
+        return word.path or _CONFIG
 
 
 @for_one

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
+from podplan.kinds.registry import find_kind, load_spec
+from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._resources import accelerators, containers
 from podplan.lint.subject import Job, for_one
@@ -63,6 +65,12 @@ def spec_of(job: Job) -> Mapping[str, Any]:
 @for_one
 def kind_of(job: Job) -> str:
     return text(job.cr.data, "kind") if job.cr is not None else ""
+
+
+def find_kind_spec(job: Job) -> KindSpec | None:
+    """What the kind of the job answers; None without a CR."""
+    kind = find_kind(job.cr.data.get("apiVersion"), kind_of(job)) if job.cr is not None else None
+    return load_spec(kind) if kind is not None else None
 
 
 def called(job: Job) -> str:

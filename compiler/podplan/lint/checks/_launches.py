@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath, below, value_at
 from podplan.groups import Group, at_index
 from podplan.kubernetes.shape import entries, text
 from podplan.launchers.find import Invocation, find
@@ -13,11 +13,22 @@ from podplan.launchers.words import Word
 from podplan.launchers.wrappers import python
 from podplan.lint.checks._resources import training
 from podplan.lint.subject import Job, Subject, for_one
+from podplan.patterns import pattern
 from podplan.typing import Any, NamedTuple
 
+_ASSIGNMENT = pattern(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")
 # Options of scripts that start a process per GPU themselves.
 _OWN_PROCESSES = ("gpu", "device", "nproc", "num_proc", "world", "ngpus", "strategy", "accelerator")
+# The same words anywhere in an option, and in the name of a script.
+_SPAWNING_OPTIONS = """
+    spawn spawned nproc nprocs procs processes world ngpu ngpus gpus devices ranks ddp fsdp strategy
+"""
+_SPAWNS = frozenset(_SPAWNING_OPTIONS.split())
+_SPAWNING_SCRIPT = frozenset(
+    ("spawn", "spawner", "multiproc", "multiprocess", "multiprocessing", "launch", "launcher")
+)
+_NAME_PARTS = pattern(r"[a-z0-9]+")
 # Packages with programs that start such processes, and with programs that train nothing.
 _NOT_TRAINING = """
     axolotl build compileall http ipykernel jupyter lightning lightning_fabric llamafactory openrlhf pip
@@ -36,7 +47,7 @@ class Launch(NamedTuple):
 
     def place(self, word: Word) -> Path:
         """Where a word stands in the Pod."""
-        return (*self.path, *word.path)
+        return below(self.path, word.place)
 
     @property
     def is_launcher(self) -> bool:
@@ -89,6 +100,16 @@ def variable_path(launch: Launch, name: str) -> Path | None:
     return (*launch.path, "env", found[-1], "value") if found else None
 
 
+def assignment_place(launch: Launch, name: str) -> Path:
+    """Where the shell that starts a program sets a variable before it, else the program itself."""
+    word = launch.invocation.word
+    string = value_at(launch.container, word.path)
+    if not isinstance(string, str):
+        return launch.place(word)
+    found = [match.span(1) for match in _ASSIGNMENT.finditer(string, 0, word.start) if match[2] == name]
+    return TextPath((*launch.path, *word.path), found[-1]) if found else launch.place(word)
+
+
 def one_process(launch: Launch, *, modules: bool = False) -> bool:
     """Whether it is a script that python runs as the only process, as far as its options tell.
 
@@ -104,9 +125,23 @@ def one_process(launch: Launch, *, modules: bool = False) -> bool:
         or "CUDA_VISIBLE_DEVICES" in found.variables
     ):
         return False
-    flags = (word.text.lower().lstrip("-").replace("-", "_") for word in found.arguments)
     alone = script.text.endswith(".py") or (modules and _is_own_module(found))
-    return alone and not any(flag.startswith(_OWN_PROCESSES) for flag in flags)
+    return alone and not _starts_others(script, found.arguments)
+
+
+def _starts_others(script: Word, arguments: tuple[Word, ...]) -> bool:
+    """Whether a script may start a process for each GPU itself, by its name and its options."""
+    if not _SPAWNING_SCRIPT.isdisjoint(_NAME_PARTS.findall(script.name.lower())):
+        return True
+    for word in arguments:
+        option = word.text.partition("=")[0].lower()
+        flag = option.lstrip("-").replace("-", "_")
+        if flag.startswith(_OWN_PROCESSES):
+            return True
+        parts = _NAME_PARTS.findall(option.replace("_", "-"))
+        if option.startswith("-") and parts[:1] != ["per"] and not _SPAWNS.isdisjoint(parts):
+            return True
+    return False
 
 
 def _is_own_module(found: Invocation) -> bool:

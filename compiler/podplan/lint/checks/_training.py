@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan import facts
 from podplan.findings import Path
 from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import Role, kind_of, roles
+from podplan.lint.checks._jobs import Role, find_kind_spec, kind_of, roles
 from podplan.lint.subject import Job
 from podplan.typing import Any, NamedTuple
-
-TRAINING_CONTAINER = {
-    "PyTorchTrainingJob": facts.PYTORCH_TRAINING_CONTAINER,
-    "DeepSpeedJob": facts.DEEPSPEED_TRAINING_CONTAINER,
-    "ColossalAIJob": facts.COLOSSALAI_TRAINING_CONTAINER,
-}
 
 
 class Written(NamedTuple):
@@ -36,7 +29,8 @@ def containers(role: Role, field: str = "containers") -> list[Written]:
 
 def preferred(job: Job) -> str:
     """The name by which the controller looks for the training container; "" for kinds that have none."""
-    fact = TRAINING_CONTAINER.get(kind_of(job))
+    kind = find_kind_spec(job)
+    fact = kind.training_container if kind is not None else None
     return str(fact.value) if fact else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -79,20 +79,24 @@ def _modes(job: Job, claim: str) -> list[str]:
 def claim_on_one_node(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """A claim for one node that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
     for claim, listed in users(subject.job).items():
-        modes = _modes(subject.job, claim)
-        if "ReadWriteOnce" not in modes or "ReadWriteMany" in modes:
-            continue
-        read_only = "ReadOnlyMany" in modes and not any(user.writes for user in listed)
-        apart = [user for user in listed if not _kept_together(user.group)]
-        if not read_only and _mounting(listed) > 1 and apart:
-            yield _hit(subject.job, claim, listed)
+        if are_on_several_nodes(listed, _modes(subject.job, claim)):
+            yield hit_of_claim(subject.job, claim, listed)
+
+
+def are_on_several_nodes(listed: list[User], modes: Collection[str]) -> bool:
+    """Whether the users of a claim that is for one node may run on several."""
+    if "ReadWriteOnce" not in modes or "ReadWriteMany" in modes:
+        return False
+    read_only = "ReadOnlyMany" in modes and not any(user.writes for user in listed)
+    apart = [user for user in listed if not _kept_together(user.group)]
+    return not read_only and mounting(listed) > 1 and bool(apart)
 
 
 def claim_for_one_pod(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """A claim for one Pod that several Pods mount. Values: ``claim``, ``pods``, ``users``."""
     for claim, listed in users(subject.job).items():
-        if _modes(subject.job, claim) == ["ReadWriteOncePod"] and _mounting(listed) > 1:
-            yield _hit(subject.job, claim, listed)
+        if _modes(subject.job, claim) == ["ReadWriteOncePod"] and mounting(listed) > 1:
+            yield hit_of_claim(subject.job, claim, listed)
 
 
 def claim_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
@@ -100,10 +104,10 @@ def claim_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
     for claim, listed in users(subject.job).items():
         writers = [user for user in listed if user.writes]
         if _modes(subject.job, claim) == ["ReadOnlyMany"] and writers:
-            yield _hit(subject.job, claim, writers)
+            yield hit_of_claim(subject.job, claim, writers)
 
 
-def _mounting(listed: list[User]) -> int:
+def mounting(listed: list[User]) -> int:
     return sum(user.group.replicas for user in listed)
 
 
@@ -119,7 +123,7 @@ def _kept_together(group: Group) -> bool:
     )
 
 
-def _hit(job: Job, claim: str, listed: list[User]) -> Hit:
+def hit_of_claim(job: Job, claim: str, listed: list[User]) -> Hit:
     first = listed[0]
     related: list[tuple[Doc, Path, str]] = [
         (user.group.doc, user.path, f"{_label(user.group)} mounts it too")
@@ -130,7 +134,7 @@ def _hit(job: Job, claim: str, listed: list[User]) -> Hit:
     related += [(doc, path, label) for role, (doc, path, label) in replicas_of(job).items() if role in types]
     if job.inventory is not None:
         related.append((job.inventory, ("spec", "pvcs", claim, "accessModes"), "its access modes"))
-    values = {"claim": claim, "pods": _mounting(listed), "users": _who(listed)}
+    values = {"claim": claim, "pods": mounting(listed), "users": _who(listed)}
     return Hit(first.path, values, related=related, doc=first.group.doc, group=first.group)
 
 

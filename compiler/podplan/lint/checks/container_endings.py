@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.findings import below
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.launchers import endings
@@ -41,7 +42,7 @@ def _endless_init(group: Group) -> Iterator[Hit]:
                 "what": f"{what}, so that the containers of the Pod never start",
                 "instead": "write restartPolicy: Always into it, which makes it a sidecar",
             }
-            yield Hit((*path, *endless.words[0].path), values, doc=group.doc, group=group)
+            yield Hit(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 
 
 def _endless_app(group: Group) -> Iterator[Hit]:
@@ -62,7 +63,7 @@ def _endless_app(group: Group) -> Iterator[Hit]:
             what, instead = f'"{endless.text}" behind the training never ends', _NOTHING_BEHIND
         what += ", so that the Pod does not complete when its training does, and keeps its GPUs"
         values = {"what": what, "instead": instead}
-        yield Hit((*path, *endless.words[0].path), values, doc=group.doc, group=group)
+        yield Hit(below(path, endless.words[0].place), values, doc=group.doc, group=group)
 
 
 def _ends_job(job: Job, group: Group) -> bool:
@@ -81,4 +82,4 @@ def daemon_as_main_process(subject: Subject, _: Mapping[str, Any]) -> Iterator[H
     daemon = endings.only_daemon(process_of(subject.data))
     if daemon is not None:
         values = {"program": command_name(daemon.words), "instead": daemon.instead}
-        yield Hit(daemon.words[0].path, values)
+        yield Hit(daemon.words[0].place, values)

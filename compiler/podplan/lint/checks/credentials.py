@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath
 from podplan.kubernetes.shape import mapping, texts
 from podplan.lint.subject import Hit, Subject
 from podplan.redaction.detection import find_command_secrets
@@ -30,4 +30,4 @@ def credentials_in_command(subject: Subject, _: Mapping[str, Any]) -> Iterator[H
             ((*base, key, at), word) for key in ("command", "args") for at, word in texts(holder, key)
         ]
         for found in find_command_secrets([word for _, word in words]):
-            yield Hit(words[found.number][0], {"what": found.what})
+            yield Hit(TextPath(words[found.number][0], found.span), {"what": found.what})

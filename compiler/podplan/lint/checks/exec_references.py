@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
@@ -54,8 +54,14 @@ def unresolved_reference(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
             for name, escaped in _references(word):
                 why = _why_unresolved(subject, name, declared, is_script=is_script, escaped=escaped)
                 if why:
-                    yield Hit(path, {"name": name, "why": why})
+                    yield Hit(_place(path, word, name), {"name": name, "why": why})
                     break
+
+
+def _place(path: Path, text: str, name: str) -> Path:
+    """The path of a text with the range of the first reference to a name in it."""
+    start = text.find(f"$({name})")
+    return TextPath(path, (start, start + len(name) + 3)) if start >= 0 else path
 
 
 def _why_unresolved(
@@ -161,7 +167,9 @@ def value_read_by_shell(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]
         used = dict.fromkeys(name for name, escaped in _references(script) if not escaped)
         special = {name: value for name in used if (value := values.get(name)) and _SPECIAL.search(value)}
         if special and _structure(script, special) != _structure(script, dict.fromkeys(special, "x")):
-            yield Hit(line.paths[shell.script], {"name": next(iter(special)), "shell": shell.name(line)})
+            name = next(iter(special))
+            path = _place(line.paths[shell.script], script, name)
+            yield Hit(path, {"name": name, "shell": shell.name(line)})
 
 
 def _structure(script: str, values: Mapping[str, str]) -> tuple[list[str], bool]:
@@ -239,5 +247,5 @@ def _in_hook_or_probe(container: Mapping[str, Any], line: Line, declared: set[st
                 why = f"in probes Kubernetes replaces variables with a literal value, this one {got}"
             else:
                 continue
-            yield Hit(path, {"reference": f"$({name})", "why": why})
+            yield Hit(_place(path, word, name), {"reference": f"$({name})", "why": why})
             break

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
+from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import counted, kind_of, spec_of
 from podplan.lint.checks._over_ssh import over_ssh
 from podplan.lint.checks.launcher_words import reported_places
@@ -66,6 +67,11 @@ _BUILTINS = _words(
 _KEYWORDS = _words("if then else elif fi for while until do done case esac select function { } ( ) [[ !")
 _ASSIGNMENT = pattern(r"[A-Za-z_]\w*=.*", re.DOTALL)
 _QUOTED = pattern(r"(?:-{1,2}[\w.-]+=)?(['\"]).+\1", re.DOTALL)
+# A comment behind a line that is continued, and the line below it.
+_COMMENTED = pattern(r"\\\n[ \t]*#")
+_CONTINUED = pattern(r"\n(?:[ \t]*#[^\n]*\n)*([ \t]+)([^\s#]\S*)")
+_BLANKS = pattern(r"[ \t]*")
+_MAX_COMMENTS = 100  # of a script that are looked at
 _MAY_CONTINUE = pattern(r"\n[ \t]*-|\\[ \t]")
 
 
@@ -263,7 +269,7 @@ def words_after_shell_script(subject: Subject, _: Mapping[str, Any]) -> Iterator
         script, rest = line.texts[shell.script], line.texts[shell.rest :]
         if _POSITIONAL.search(script) or (len(rest) == 1 and _names_the_script(rest[0], script)):
             continue
-        if _is_of_controller(subject, line.paths[shell.script]):
+        if is_of_controller(subject, line.paths[shell.script]):
             continue  # what becomes of words behind it is not known
         hit = source.hit(shell.rest, shell=shell.name(line), count=counted(len(rest), "word"))
         at = line.paths[shell.script]
@@ -271,7 +277,7 @@ def words_after_shell_script(subject: Subject, _: Mapping[str, Any]) -> Iterator
         yield hit._replace(related=[(*place, "the script ends with this word")])
 
 
-def _is_of_controller(subject: Subject, path: Path) -> bool:
+def is_of_controller(subject: Subject, path: Path) -> bool:
     """Whether the controller makes a word, and nobody wrote it."""
     steps = trace(subject.doc, (*subject.base, *path))
     return any(step.origin is not None and step.origin.fact is not None for step in steps)
@@ -342,11 +348,15 @@ def option_as_command(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if shell is not None and source.doc is None:
             script = source.line.texts[shell.script]
             if found := _stray_option(script):
-                option, why = found
-                yield source.hit(shell.script, option=option, why=why)
+                word, option, why = found
+                hit = source.hit(shell.script, option=option, why=why)
+                yield hit._replace(path=TextPath(hit.path, (word.start, word.end)))
 
 
-def _stray_option(script: str) -> tuple[str, str] | None:
+def _stray_option(script: str) -> tuple[Word, str, str] | None:
+    """The word of a script that is no argument as it was meant, the option in it, and why."""
+    if cut := _after_comment(script):
+        return cut, cut.text.partition("=")[0], "the comment above it ends the continued command"
     if not _MAY_CONTINUE.search(script):
         return None
     from podplan.launchers import shell
@@ -354,8 +364,36 @@ def _stray_option(script: str) -> tuple[str, str] | None:
     for command in shell.script(script, {}).commands:
         first = command.words[0].text
         if re.match(r"-{1,2}[A-Za-z]", first) and command.before in ("\n", ""):
-            return first.partition("=")[0], "the line before does not end with a backslash"
+            return command.words[0], first.partition("=")[0], "the line before does not end with a backslash"
         for word in command.words:
             if re.match(r"\s+-", word.text) and script[word.start : word.start + 2] in ("\\ ", "\\\t"):
-                return word.text.strip().partition("=")[0], "a backslash before a blank is part of the word"
+                return (
+                    word,
+                    word.text.strip().partition("=")[0],
+                    "a backslash before a blank is part of the word",
+                )
     return None
+
+
+def _after_comment(script: str) -> Word | None:
+    """The first word below a comment that stands between the lines of a continued command; None for none."""
+    if not _COMMENTED.search(script):
+        return None
+    from podplan.launchers.tokens import comments
+
+    for start, end in comments(script)[:_MAX_COMMENTS]:
+        begins, follows = script.rfind("\n", 0, start) + 1, _CONTINUED.match(script, end)
+        if follows is None or not _is_continued(script, begins):
+            continue
+        first = begins
+        while _is_continued(script, first):
+            first = script.rfind("\n", 0, first - 1) + 1
+        indentation = _BLANKS.match(script, first)
+        if len(follows[1]) == start - begins > (len(indentation[0]) if indentation else 0):
+            return Word(follows[2], start=follows.start(2), end=follows.end(2))
+    return None
+
+
+def _is_continued(script: str, at: int) -> bool:
+    """Whether the line that begins at an offset continues the one before it."""
+    return script[max(at - 2, 0) : at] == "\\\n"

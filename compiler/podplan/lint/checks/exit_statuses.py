@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.findings import below
 from podplan.launchers.exit_status import hidden_status
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import mode
@@ -35,7 +36,7 @@ def hidden_exit_status(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
                 "how": hidden.how,
                 "instead": _INSTEAD[hidden.cause],
             }
-            yield Hit((*found[0], *hidden.words[0].path), values, doc=group.doc, group=group)
+            yield Hit(below(found[0], hidden.words[0].place), values, doc=group.doc, group=group)
 
 
 def command_name(words: tuple[Word, ...]) -> str:

@@ -14,6 +14,7 @@ from podplan.launchers import exec_form
 from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
+from podplan.provenance import Doc
 from podplan.typing import Any
 
 _RULES = ("successRules", "failureRules")
@@ -40,6 +41,7 @@ _ADDRESS = pattern(
     r"\$\(service\.(?P<type>[^\[\].()]+)\[\d{1,9}\]\.host\)"
     r"(?::(?:\$\(service\.port\[(?P<name>[^\[\]()]+)\]\)|(?P<number>\d{2,5})(?!\d)))?"
 )
+MOST_PLACES = 3  # that a finding points at besides its own
 _SPELLED_FOR_SHELL = pattern(
     r"\$\$?(?:\{(?P<braced>rank|type|replicas\[[^\[\]{}]+\]|service\.[^{}$]+)\}|(?P<plain>rank|type)(?!\w))"
 )
@@ -114,7 +116,8 @@ def _in_container(job: Job, base: Path, container: Mapping[str, Any]) -> Iterato
             if why:
                 left.setdefault(why, []).append(found[0])
         for why, variables in left.items():
-            yield Hit((*base, *path), _left(variables, why))
+            related = [place for variable in variables for place in _declarations(job, variable[2:-1])]
+            yield Hit((*base, *path), _left(variables, why), related[:MOST_PLACES])
     for path, value in _unread(job, container):
         for found in _SPELLED_FOR_SHELL.finditer(value):
             inner = found["braced"] or found["plain"]
@@ -192,6 +195,27 @@ def _why(job: Job, inner: str, names: frozenset[str]) -> str:
     if inner not in names and _ALIKE.fullmatch(inner):
         return f"the controller knows {_FORMS}"
     return ""
+
+
+def _declarations(job: Job, inner: str) -> list[tuple[Doc, Path, str]]:
+    """Where the job declares what a variable that is not replaced should name: its ports, or its types."""
+    if job.cr is None:
+        return []
+    if _PORT.fullmatch(inner):
+        ports = entries(mapping(spec_of(job), "service"), "ports")
+        path: Path = ("spec", "service", "ports")
+        return [
+            (job.cr, (*path, at, "name"), f"port {text(port, 'name')}")
+            for at, port in ports
+            if "name" in port
+        ]
+    named = _HOST.fullmatch(inner) or _REPLICAS.fullmatch(inner)
+    if named is None:
+        return []
+    same = [role for role in roles(job) if role.type == named["type"] and "replicas" in role.data]
+    if same:
+        return [(job.cr, (*same[0].path, "replicas"), f"the replicas of {same[0].type}")]
+    return [(job.cr, (*role.path, "type"), f"type {role.type}") for role in roles(job) if role.type]
 
 
 def _in_lower_case(inner: str) -> str:

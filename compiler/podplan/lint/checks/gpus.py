@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.groups import Group
 from podplan.kubernetes.pod_resources import ENABLED_SINCE
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._inventory import node_groups_with, section
-from podplan.lint.checks._jobs import counted, shown_list
+from podplan.lint.checks._jobs import SSH_KINDS, counted, kind_of, mode, shown_list
+from podplan.lint.checks._launches import LAUNCHERS as LOCAL_LAUNCHERS
+from podplan.lint.checks._launches import launches
 from podplan.lint.checks._resources import (
     accelerators,
     containers,
@@ -16,7 +19,7 @@ from podplan.lint.checks._resources import (
     units,
 )
 from podplan.lint.checks._resources import place as place_of
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.subject import Hit, Job, Subject
 from podplan.nearest import did_you_mean, nearest
 from podplan.typing import Any
 
@@ -90,14 +93,24 @@ def listed_devices(value: str) -> int:
 def gpu_on_launcher(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """GPUs of a Pod that only starts or coordinates. Values: ``role``, ``number``, ``resource``."""
     group = subject.group
-    others = {one.role for one in subject.job.pods} - LAUNCHERS
-    if group is None or group.role.lower() not in LAUNCHERS or not others:
+    if group is None or not only_launches(subject.job, group):
         return
     for path, container in containers(group):
         has = accelerators(container)
         if has.number and has.path is not None:
             values = {"role": group.role, "number": has.number, "resource": has.resource}
             yield Hit((*path, *has.path), values, by_choice=True)
+
+
+def only_launches(job: Job, group: Group) -> bool:
+    """Whether a Pod only starts or coordinates the programs of others: no program of its own may train."""
+    others = {one.role for one in job.pods} - LAUNCHERS
+    if group.role.lower() not in LAUNCHERS or not others:
+        return False
+    if kind_of(job) in SSH_KINDS or mode(job, "debug"):
+        return kind_of(job) in SSH_KINDS
+    programs = [launch.invocation for launch in launches(job) if launch.group is group]
+    return not any(one.launcher in (*LOCAL_LAUNCHERS, "python") and not one.under for one in programs)
 
 
 def gpu_without_memory(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

@@ -213,6 +213,21 @@ def debug_holds_gpus(subject: Subject, _params: Mapping[str, Any]) -> Iterator[H
         yield Hit(("spec", "runMode", "debug", "enabled"), held)
 
 
+def debug_without_deadline(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Debug mode with GPUs in several Pods that no deadline ends. Values: ``pods``, ``gpus``."""
+    job = subject.job
+    if not mode(job, "debug") or mode(job, "pause"):
+        return
+    holders = gpu_pods(job)
+    number, together = total(holders)
+    is_limited = mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds") is not None or any(
+        mapping(group.doc.data, "spec").get("activeDeadlineSeconds") is not None for group in holders
+    )
+    if number > 1 and together and not is_limited:
+        held = {"pods": counted(number, "Pod"), "gpus": counted(together, "GPU")}
+        yield Hit(("spec", "runMode", "debug", "enabled"), held)
+
+
 def deadline_in_pod_template(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """A deadline of the Pods of a job that has none itself. Values: ``seconds``, ``type``."""
     job = subject.job

@@ -216,14 +216,14 @@ def named_node_too_small(subject: Subject, _params: Mapping[str, Any]) -> Iterat
     there = [one for one in job.pods if text(mapping(one.doc.data, "spec"), "nodeName") == node]
     pods = sum(one.replicas for one in there)
     for resource in resources(group) if pods > 1 else ():
-        most, said = _most_on_a_node(job, resource)
+        most, said = most_on_a_node(job, resource)
         asked = sum(effective(one, resource) * one.replicas for one in there) // quantities.ONE
         if 0 < most < asked:
             values = {"pods": pods, "gpus": asked, "node": node, "most": most, "said": said}
             yield Hit(("spec", "nodeName"), values, related=list(replicas_of(job).values()))
 
 
-def _most_on_a_node(job: Job, resource: str) -> tuple[int, str]:
+def most_on_a_node(job: Job, resource: str) -> tuple[int, str]:
     """How many devices of a kind a node has at most, and who says so; 0 where that is not known."""
     most = max((amount for _, amount in node_groups_with(job, resource)), default=0)
     if most:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from posixpath import normpath
 
-from podplan.findings import Path
+from podplan.findings import Path, below
 from podplan.groups import Group
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers.processes import Process
@@ -81,8 +81,8 @@ class Output(NamedTuple):
 
 def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Output written to a place that goes with the Pod. Values: ``name``, ``path``, ``what`` is there."""
-    for launch, where in _trainings(subject.job):
-        named = _outputs(launch, where)
+    for launch, where in trainings(subject.job):
+        named = outputs_of(launch, where)
         outputs = [
             one
             for one in named
@@ -105,8 +105,8 @@ def output_not_kept(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hi
 
 def output_on_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     """Output to a place that is only read. Values: ``by``, ``path``, and ``what`` is read-only there."""
-    for launch, where in _trainings(subject.job):
-        outputs = _outputs(launch, where)
+    for launch, where in trainings(subject.job):
+        outputs = outputs_of(launch, where)
         for output in outputs:
             if output.kind != "checkpoint" or not _may_read(launch, output, outputs, where):
                 yield from _refused(where, output.name, output.path, output.place, launch.group)
@@ -115,7 +115,7 @@ def output_on_read_only(subject: Subject, _params: Mapping[str, Any]) -> Iterato
             for _, process in programs_of(container):
                 for path in _targets(process):
                     where = Where(group, base, container)
-                    yield from _refused(where, process.name, path, (*base, *process.path), group)
+                    yield from _refused(where, process.name, path, below(base, process.place), group)
 
 
 def _refused(where: Where, by: str, path: str, place: Path, group: Group) -> Iterator[Hit]:
@@ -125,7 +125,7 @@ def _refused(where: Where, by: str, path: str, place: Path, group: Group) -> Ite
         yield Hit(place, {"by": by, "path": path, "what": found[0]}, related, doc=group.doc, group=group)
 
 
-def _trainings(job: Job) -> Iterator[tuple[Launch, Where]]:
+def trainings(job: Job) -> Iterator[tuple[Launch, Where]]:
     """The programs that train, each with the container that it trains in."""
     if mode(job, "debug"):
         return
@@ -141,16 +141,20 @@ def _trainings(job: Job) -> Iterator[tuple[Launch, Where]]:
             yield launch, where
 
 
-def _outputs(launch: Launch, where: Where) -> list[Output]:
+def written_paths(launch: Launch) -> frozenset[str]:
+    """The paths that the options and variables of a training name as its output or its checkpoints."""
+    outputs = outputs_of(launch, Where(launch.group, launch.path, launch.container))
+    return frozenset(output.path for output in outputs if output.kind != "log")
+
+
+def outputs_of(launch: Launch, where: Where) -> list[Output]:
     """The outputs that the words of a program and the variables of its container name."""
-    words = launch.invocation.words
     outputs = []
-    for at, first in enumerate(words):
-        for name, value, word in _named(first, words[at + 1 :]):
-            path = _absolute(name, value, where.container)
-            kind = _kind(name) if path else ""
-            if kind:
-                outputs.append(Output(name, path, launch.place(word), kind))
+    for name, value, word in named_values(launch):
+        path = _absolute(name, value, where.container)
+        kind = _kind(name) if path else ""
+        if kind:
+            outputs.append(Output(name, path, launch.place(word), kind))
     for at, entry in entries(where.container, "env"):
         name = text(entry, "name")
         path = _absolute(name, text(entry, "value"), where.container)
@@ -158,6 +162,13 @@ def _outputs(launch: Launch, where: Where) -> list[Output]:
             kind = "output" if _WRITTEN.fullmatch(name.lower()) else "checkpoint"
             outputs.append(Output(name, path, (*where.base, "env", at, "value"), kind))
     return outputs
+
+
+def named_values(launch: Launch) -> Iterator[tuple[str, str, Word]]:
+    """The options on the line of a program, each with its value and the word of the value."""
+    words = launch.invocation.words
+    for at, first in enumerate(words):
+        yield from _named(first, words[at + 1 :])
 
 
 def _named(word: Word, rest: Sequence[Word]) -> Iterator[tuple[str, str, Word]]:
@@ -197,17 +208,17 @@ def _absolute(name: str, value: str, container: Mapping[str, Any]) -> str:
 
 def _is_empty(where: Where, output: Output) -> bool:
     """Whether a place is on an emptyDir of a disk that no init container fills: nothing can be read there."""
-    found = _mount(where.container, output.path)
+    found = mount_of(where.container, output.path)
     if found is None:
         return False
     name = text(found[1], "name")
-    folder = mapping(_volume(where.group, name), "emptyDir")
+    folder = mapping(volume_of(where.group, name), "emptyDir")
     is_filled = any(
         text(mount, "name") == name
         for _, container in init_containers(where.group)
         for _, mount in entries(container, "volumeMounts")
     )
-    is_disk = "emptyDir" in _volume(where.group, name) and text(folder, "medium") != "Memory"
+    is_disk = "emptyDir" in volume_of(where.group, name) and text(folder, "medium") != "Memory"
     return is_disk and not is_filled
 
 
@@ -221,7 +232,7 @@ def _may_read(launch: Launch, output: Output, outputs: list[Output], where: Wher
     )
 
 
-def _mount(container: Mapping[str, Any], path: str) -> tuple[int, Mapping[str, Any]] | None:
+def mount_of(container: Mapping[str, Any], path: str) -> tuple[int, Mapping[str, Any]] | None:
     """The mount that holds a path, with its index."""
     found: tuple[int, Mapping[str, Any]] | None = None
     longest = -1
@@ -232,14 +243,14 @@ def _mount(container: Mapping[str, Any], path: str) -> tuple[int, Mapping[str, A
     return found
 
 
-def _volume(group: Group, name: str) -> Mapping[str, Any]:
+def volume_of(group: Group, name: str) -> Mapping[str, Any]:
     volumes = entries(mapping(group.doc.data, "spec"), "volumes")
     return next((volume for _, volume in volumes if text(volume, "name") == name), {})
 
 
 def _goes_with_pod(where: Where, path: str) -> str:
     """What a path of a container is on, where that does not outlive the Pod; "" where it may."""
-    found = _mount(where.container, path)
+    found = mount_of(where.container, path)
     if found is None:
         return "the file system of the container"
     name = text(found[1], "name")
@@ -249,12 +260,12 @@ def _goes_with_pod(where: Where, path: str) -> str:
         if base != where.base and (base[1] == "containers" or container.get("restartPolicy") == "Always")
         for _, mount in entries(container, "volumeMounts")
     )
-    return f'the emptyDir "{name}"' if "emptyDir" in _volume(where.group, name) and not shared else ""
+    return f'the emptyDir "{name}"' if "emptyDir" in volume_of(where.group, name) and not shared else ""
 
 
 def _read_only(where: Where, path: str) -> tuple[str, Path] | None:
     """Why nothing can be written at a path, and where the Pod says so; None where it can."""
-    found = _mount(where.container, path)
+    found = mount_of(where.container, path)
     if found is None:
         context = mapping(where.container, "securityContext")
         at: Path = (*where.base, "securityContext", "readOnlyRootFilesystem")
@@ -265,7 +276,7 @@ def _read_only(where: Where, path: str) -> tuple[str, Path] | None:
     shown = f"{text(mount, 'mountPath')} is mounted read-only"
     if mount.get("readOnly") is True:
         return shown, (*base, "readOnly")
-    volume = _volume(where.group, name)
+    volume = volume_of(where.group, name)
     if mapping(volume, "persistentVolumeClaim").get("readOnly") is True:
         return shown, (*base, "name")
     source = next((kind for kind in _ALWAYS_READ_ONLY if kind in volume), "")

@@ -34,7 +34,7 @@ def indivisible_world(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         return
     if kind_of(job) == "DeepSpeedJob":
         line, hosts = line_of(job), _hosts.hostfile(job)
-        if line is None or line.custom or not _plain(line.read):
+        if line is None or line.custom or not is_plain(line.read):
             return
         world = sum(each.replicas * (each.slots or 0) for each in hosts)
         for (_label, word), others, values in _indivisible(line.read.line.arguments, world):
@@ -43,20 +43,20 @@ def indivisible_world(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         return
     for launch in launches(job):
         facts = launch.torchrun
-        world = _world(facts) if facts is not None and not launch.invocation.conditional else 0
+        world = world_of(facts) if facts is not None and not launch.invocation.conditional else 0
         for (_label, word), others, values in _indivisible(launch.invocation.arguments, world):
             doc, group = launch.group.doc, launch.group
             related = [(doc, launch.place(other), label) for label, other in others]
             yield Hit(launch.place(word), values, [*related, *replicas_written(job)], doc=doc, group=group)
 
 
-def _plain(read: Any) -> bool:
+def is_plain(read: Any) -> bool:
     """Whether deepspeed uses all hosts and slots."""
     told = (read.include, read.exclude, read.nodes, read.processes)
     return bool(read.line.sure) and all(each is None for each in told)
 
 
-def _world(facts: Torchrun) -> int:
+def world_of(facts: Torchrun) -> int:
     """How many processes a line of torchrun starts on all its nodes; 0 where that is not known."""
     if facts.nodes is None or facts.nodes[0] != facts.nodes[1] or not (facts.processes or "").isdigit():
         return 0

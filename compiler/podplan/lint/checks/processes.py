@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from podplan.facts import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.findings import Path, value_at
 from podplan.groups import Group
-from podplan.kubernetes.shape import mapping
+from podplan.kubernetes import quantities
+from podplan.kubernetes.shape import mapping, text
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.colossalai import ColossalAI
 from podplan.launchers.deepspeed import DeepSpeed
@@ -22,6 +23,7 @@ from podplan.lint.checks._hosts import hostfile
 from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches, one_process, variable_path
 from podplan.lint.checks._resources import accelerators, entries, training
+from podplan.lint.checks._training import env
 from podplan.lint.checks.gpus import listed_devices
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.typing import Any, NamedTuple
@@ -49,6 +51,9 @@ class Count(NamedTuple):
         return str(self.gpus_path[-1]).startswith(MIG)
 
 
+# Variables that say how many threads each process starts.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+MOST_DIGITS = 5
 # What the names of MIG slices begin with.
 MIG = "nvidia.com/mig-"
 # The field in each section of a CR that says how many processes there are.
@@ -162,6 +167,52 @@ def processes_by_gpus_of_none(subject: Subject, _: Mapping[str, Any]) -> Iterato
         word = facts.where("nproc_per_node", launch.invocation.word)
         values = {"given": facts.processes, "happens": happens}
         yield Hit(launch.place(word), values, doc=launch.group.doc, group=launch.group)
+
+
+def threads_beyond_cpus(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """Threads of all processes of a container that are ``params["factor"]`` times its CPUs or more.
+
+    Values: ``name``, ``threads``, ``processes``, ``cpus``, ``each``: how many fit.
+    """
+    job = subject.job
+    if mode(job, "debug"):
+        return
+    for group, path, container, processes in _process_counts(job):
+        cpus = quantities.parse(entries(container, "limits").get("cpu"))
+        if cpus is None or cpus < quantities.ONE:
+            continue
+        for at, name, entry in env(container):
+            value = text(entry, "value")
+            if name not in THREADS or not value.isdecimal() or len(value) > MOST_DIGITS:
+                continue
+            if int(value) * processes * quantities.ONE >= params["factor"] * cpus:
+                values = {
+                    "name": name,
+                    "threads": counted(int(value), "thread"),
+                    "processes": counted(processes, "process", "processes"),
+                    "cpus": counted(cpus // quantities.ONE, "CPU"),
+                    "each": max(cpus // quantities.ONE // processes, 1),
+                }
+                related = [(group.doc, (*path, "resources", "limits", "cpu"), "the CPUs of the container")]
+                yield Hit((*path, "env", at, "value"), values, related, doc=group.doc, group=group)
+                break
+
+
+def _process_counts(job: Job) -> Iterator[tuple[Group, Path, Mapping[str, Any], int]]:
+    """The training containers of a job with the number of processes that are started in them."""
+    if kind_of(job) == "DeepSpeedJob" and not _is_custom_on_one(job):
+        counts = list(_by_hostfile(job))
+        found = training(counts[0].group) if counts else None
+        if found is not None:
+            yield counts[0].group, *found, counts[0].number
+        return
+    pods = sum(each.replicas for each in job.pods)
+    for launch in launches(job):
+        if launch.invocation.conditional or launch.invocation.under or kind_of(job) == "ColossalAIJob":
+            continue
+        number = _number(launch, pods) or (1 if one_process(launch, modules=True) else 0)
+        if number:
+            yield launch.group, launch.path, launch.container, number
 
 
 def _hit(subject: Subject, count: Count, values: Mapping[str, Any]) -> Hit:

@@ -16,7 +16,15 @@ from podplan.launchers.torchrun import Torchrun
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
-from podplan.lint.checks._launches import Launch, counted, last, launches, same_on, variable_path
+from podplan.lint.checks._launches import (
+    Launch,
+    assignment_place,
+    counted,
+    last,
+    launches,
+    same_on,
+    variable_path,
+)
 from podplan.lint.subject import Hit, Job, Subject
 from podplan.patterns import pattern
 from podplan.provenance import Doc
@@ -264,7 +272,7 @@ def _of_scripts(job: Job) -> Iterator[Meeting]:
             continue
         host, own = _set_by_shell(launch)
         if host and int(size) > 1:
-            group, place = launch.group, launch.place(found.word)
+            group, place = launch.group, assignment_place(launch, _MASTER)
             yield Meeting(host, "the script (MASTER_ADDR)", int(size), group.doc, group, place, own=own)
 
 

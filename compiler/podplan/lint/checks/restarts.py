@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, below
 from podplan.kubernetes.shape import entries, mapping, text
 from podplan.lint.checks._jobs import kind_of, mode, pods, roles, spec_of, written
 from podplan.lint.checks._processes import programs_of
@@ -137,7 +137,7 @@ def exit_code_not_restarted(subject: Subject, params: Mapping[str, Any]) -> Iter
             if code not in params["codes"]:
                 values = {"name": name, "code": code, "codes": ", ".join(map(str, params["codes"]))}
                 related = [(subject.doc, at, "the restart policy")]
-                yield Hit((*found[0], *path), values, related, doc=group.doc, group=group)
+                yield Hit(below(found[0], path), values, related, doc=group.doc, group=group)
 
 
 def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Path]]:
@@ -153,7 +153,7 @@ def _requeue_codes(container: Mapping[str, Any]) -> Iterator[tuple[str, int, Pat
                 continue
             value = value if equals else after.text if after is not None else ""
             if value.isdecimal() and len(value) < LONGEST_CODE:
-                yield name, int(value), word.path
+                yield name, int(value), word.place
 
 
 def _asks_for_restart(name: str) -> bool:

@@ -6,7 +6,7 @@ emptyDir counts as memory of the Pod (https://kubernetes.io/docs/concepts/storag
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from podplan.findings import Path
 from podplan.groups import Group
@@ -16,17 +16,22 @@ from podplan.launchers.words import Word
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import SSH_KINDS, kind_of, shown_list
 from podplan.lint.checks._launches import launches, of_replica, one_process
-from podplan.lint.checks._resources import accelerators, containers, shown, training
+from podplan.lint.checks._resources import accelerators, containers, init_containers, shown, training
 from podplan.lint.checks._resources import entries as resource_entries
 from podplan.lint.checks._words import options_in
+from podplan.lint.checks.gpus import only_launches
 from podplan.lint.subject import Hit, Job, Subject, for_one
 from podplan.patterns import pattern
+from podplan.provenance import Doc
 from podplan.typing import Any, NamedTuple
 
 SHM = "/dev/shm"
 LOADERS = pattern(
     r"--(?:num[-_]workers|dataloader[-_]num[-_]workers|data[-_]workers|workers|loader[-_]workers)(?:=(\d+))?"
 )
+# multiprocessing.Pool, which prepares data, hands objects over through pipes, and a DataLoader does not.
+_OF_ANY_POOL = pattern(r"--(?:num[-_]workers|workers)(?:=(\d+))?")
+_TRAINS = pattern(r"train|tune|fit|pretrain|learn|main|run|eval|infer")
 
 
 class Mounted(NamedTuple):
@@ -62,6 +67,8 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
     found = training(group) if group is not None else None
     if group is None or found is None or mapping(group.doc.data, "spec").get("hostIPC") is True:
         return
+    if only_launches(subject.job, group):
+        return
     path, container = found
     mounted = _mounted(group, container)
     if mounted is not None and (mounted.in_memory or "emptyDir" not in mounted.volume):
@@ -76,8 +83,25 @@ def shm_missing(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:
         at, has = path, "the 64Mi of the container runtime"
         has += f"; the volume there is mounted in {shown_list(others)} only" if others else ""
     change = ("set", (*at, "medium"), "Memory") if mounted is not None else None
-    values = {"name": text(container, "name"), "why": why or "trains", "has": has}
-    yield Hit(at, values, change=change)
+    values = {"name": text(container, "name"), "why": why.text if why else "trains", "has": has}
+    related = list(_places(group, path, container, mounted))
+    related += [(group.doc, (*path, *below), label) for below, label in why.written] if why else []
+    yield Hit(at, values, related=related, change=change)
+
+
+def _places(
+    group: Group, path: Path, container: Mapping[str, Any], mounted: Mounted | None
+) -> Iterator[tuple[Doc, Path, str]]:
+    """What one would change: the mounts of a container, and a volume in memory that nothing mounts."""
+    if mounted is not None:
+        return
+    if "volumeMounts" in container:
+        yield group.doc, (*path, "volumeMounts"), "its mounts, none at /dev/shm"
+    every = (one for _, one in (*containers(group), *init_containers(group)))
+    used = {text(mount, "name") for one in every for _, mount in entries(one, "volumeMounts")}
+    for number, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
+        if mapping(volume, "emptyDir").get("medium") == "Memory" and text(volume, "name") not in used:
+            yield group.doc, ("spec", "volumes", number), "a volume in memory that no container mounts"
 
 
 def _gpus_elsewhere(group: Group, container: Mapping[str, Any]) -> bool:
@@ -85,16 +109,40 @@ def _gpus_elsewhere(group: Group, container: Mapping[str, Any]) -> bool:
     return not accelerators(container).number and any(accelerators(c).number for _, c in containers(group))
 
 
-def _why(job: Job, group: Group, container: Mapping[str, Any]) -> str:
-    """What the training container of a Pod does that needs shared memory, or ""."""
+class Why(NamedTuple):
+    """What a container does that needs shared memory, and where below the container that is written."""
+
+    text: str
+    written: list[tuple[Path, str]]
+
+
+def _why(job: Job, group: Group, container: Mapping[str, Any]) -> Why | None:
+    """What the training container of a Pod does that needs shared memory; None for nothing that is known."""
     has = accelerators(container)
-    if has.number > 1 and not _alone(group):
-        return f"has {has.number} GPUs"
+    loaders, number = [], ""
     for words in _command_lines(job, group, container):
-        for number, _ in options_in([(at, word.text) for at, word in enumerate(words)], LOADERS):
-            if number.isascii() and number.isdecimal() and number.strip("0"):
-                return f"loads data with {number} process{'es' if number != '1' else ''}"
-    return ""
+        for value, at in options_in([(at, word.text) for at, word in enumerate(words)], LOADERS):
+            is_number = value.isascii() and value.isdecimal() and value.strip("0")
+            if is_number and (has.number or not _is_pool(job, group, words, at)):
+                number = number or value
+                loaders += [(words[at].path, "its data loaders")] if kind_of(job) not in SSH_KINDS else []
+    if has.number > 1 and not _alone(group):
+        gpus = [(has.path, "its GPUs")] if has.path is not None else []
+        return Why(f"has {has.number} GPUs", gpus + loaders)
+    plural = "es" if number != "1" else ""
+    return Why(f"loads data with {number} process{plural}", loaders) if number else None
+
+
+def _is_pool(job: Job, group: Group, words: Sequence[Word], at: int) -> bool:
+    """Whether an option of a Pod without GPUs may be the size of a pool that prepares data."""
+    named = any(_OF_ANY_POOL.fullmatch(words[number].text) for number in (at, at - 1) if number >= 0)
+    if kind_of(job) != "GenericJob" or not named:
+        return False
+    started = of_replica(group, group.start)
+    names = [launch.invocation.script.name for launch in started if launch.invocation.script is not None]
+    return not any(launch.is_launcher for launch in started) and not any(
+        _TRAINS.search(name.lower()) for name in names
+    )
 
 
 def _command_lines(job: Job, group: Group, container: Mapping[str, Any]) -> Iterator[tuple[Word, ...]]:

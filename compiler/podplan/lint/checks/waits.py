@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path
+from podplan.findings import Path, TextPath, below
 from podplan.groups import Group, at_index
 from podplan.kubernetes.shape import entries, mapping, text, texts
 from podplan.launchers import processes
@@ -18,7 +18,7 @@ from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
 from podplan.lint.checks._hosts import is_loopback, pod, short
-from podplan.lint.checks._jobs import counted, mode, spec_of
+from podplan.lint.checks._jobs import counted, mode, roles, spec_of
 from podplan.lint.checks._launches import launches
 from podplan.lint.checks._processes import process_of
 from podplan.lint.subject import Hit, Job, Subject
@@ -41,6 +41,7 @@ _ASK_PORT = ("nc", "ncat", "netcat", "telnet")
 _URL = pattern(r"[a-z]+://(?:[^/@]*@)?([\w.-]+)")
 _SERVICE_HOST = pattern(r"\$\(service\.(?P<type>[a-z0-9-]+)\[(?P<index>\d{1,9})\]\.host\)")
 _DEV_TCP = pattern(r"/dev/tcp/([\w.-]+)/")
+ENOUGH_RETRIES = 3
 _PATIENT = pattern(r"\b(?:until|while|for|sleep|wait)\b|ConnectionAttempts|wait-for|wait_for")
 
 
@@ -53,23 +54,27 @@ def waits_unbounded(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
         if "activeDeadlineSeconds" in mapping(group.doc.data, "spec"):
             continue
         for path, value in _strings(group):
-            for asks in _endless(value):
-                yield Hit(path, {"asks": asks}, doc=group.doc, group=group)
+            for asks, text_range in _endless(value):
+                yield Hit(TextPath(path, text_range), {"asks": asks}, doc=group.doc, group=group)
 
 
-def _endless(text: str) -> Iterator[str]:
-    """What the loops in a text ask that have no other end than an answer."""
+def _endless(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """What the loops in a text ask that have no other end than an answer, each with its range."""
     if "done" not in text:
         return
     for found in _LOOP.finditer(text):
         asks = _ASKS.search(found["asks"])
         if asks and not _ENDS.search(found["body"]) and not _ENDS.search(found["asks"]):
-            yield asks[0]
+            yield asks[0], _shifted(asks, found.start("asks"))
     for found in _FOREVER.finditer(text):
         asks = _ASKS.search(found["body"])
         once = _BREAK.sub("", found["body"], count=1)
         if asks and once != found["body"] and not _ENDS.search(once):
-            yield asks[0]
+            yield asks[0], _shifted(asks, found.start("body"))
+
+
+def _shifted(found: re.Match[str], by: int) -> tuple[int, int]:
+    return by + found.start(), by + found.end()
 
 
 class Wait(NamedTuple):
@@ -137,7 +142,7 @@ def _init_waits(group: Group, index: int) -> Iterator[Wait]:
         if process.string is None or "timeout" in process.wrappers:
             continue
         for host, path in _waited_for(process.string.nodes, process.string):
-            yield Wait(host, ("spec", "initContainers", number, *path), text(container, "name"))
+            yield Wait(host, below(("spec", "initContainers", number), path), text(container, "name"))
 
 
 def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[str, Path]]:
@@ -151,7 +156,7 @@ def _waited_for(nodes: Sequence[Node], string: ShellString) -> Iterator[tuple[st
         if is_wait and not _ENDS.search(string.text, node.start, node.end):
             host = _listener(asked[0], string)
             if host:
-                yield host, string.path
+                yield host, string.place(asked[0])
 
 
 def _listener(asked: Node, string: ShellString) -> str:
@@ -196,11 +201,18 @@ def starts_without_wait(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]
             "ConnectionAttempts" in value for value in facts.mca.values()
         )
         by_env = any("ConnectionAttempts" in (value or "") for value in launch.invocation.variables.values())
-        if patient or by_env or spec.get("initContainers"):
+        if patient or by_env or spec.get("initContainers") or _retries(subject.job, launch.group.role):
             continue
         hosts = counted(len(others), "host") if others else "the hosts of its hostfile"
         values = {"by": launch.invocation.word.name, "hosts": hosts}
         yield Hit(launch.place(launch.invocation.word), values, doc=launch.group.doc, group=launch.group)
+
+
+def _retries(job: Job, type_: str) -> bool:
+    """Whether a launcher that found no workers is started again, until they run."""
+    own = next((mapping(role.data, "restartPolicy") for role in roles(job) if role.type == type_), {})
+    limit = own.get("limit")
+    return own.get("policy", "OnFailure") != "Never" and isinstance(limit, int) and limit >= ENOUGH_RETRIES
 
 
 def _strings(group: Group) -> Iterator[tuple[Path, str]]:

@@ -1,0 +1,162 @@
+"""How long a command line may take by what it says: sleeps, loops around them, and limits of time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from podplan.findings import Path
+from podplan.launchers import wrappers
+from podplan.launchers.endings import sleep_seconds
+from podplan.launchers.processes import Process, ShellString, steps
+from podplan.launchers.shell import Block, Command, Node
+from podplan.launchers.words import Word
+from podplan.patterns import pattern
+from podplan.typing import NamedTuple
+
+MAX_SECONDS = 10**9
+_OPTION = pattern(
+    r"--?(?:max[-_])?(?:wait|timeout|sleep|time|drain|grace(?:[-_]period)?|delay)"
+    r"(?:[-_]?(?:time|for|s|secs?|seconds|timeout))?(?:=(\d{1,6}s?))?"
+)
+_NUMBER = pattern(r"(\d{1,6})s?")
+_PYTHON_SLEEP = pattern(r"\b(?:time\.)?sleep\(\s*(\d{1,6})(?:\.0*)?\s*\)")
+_SEQ = pattern(r"(?:\$\(|`)\s*seq\s+(\d{1,7})(?:\s+(\d{1,7}))?(?:\s+(\d{1,7}))?\s*(?:\)|`)")
+_BRACES = pattern(r"\{(\d{1,7})\.\.(\d{1,7})(?:\.\.(\d{1,7}))?\}")
+_IN_C = pattern(
+    r"for\s*\(\(\s*(\w+)\s*=\s*(\d{1,7})\s*;\s*\1\s*(<=?)\s*(\d{1,7})\s*;\s*(?:\1\s*\+\+|\+\+\s*\1)\s*\)\)"
+)
+_LISTED = pattern(r"for\s+\w+\s+in\s+([\w./ \t-]+?)\s*[;\n]")
+# A counter that a loop compares with its limit, in [ … ], [[ … ]], test or (( … )).
+_LESS = pattern(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-lt|-le|-ne|!=|<=?)\s*[\"']?(\d{1,7})\b")
+_MORE = pattern(r"\$?\{?\b(\w+)\}?[\"']?\s*(?:-ge|-gt|-eq|==|>=?)\s*[\"']?(\d{1,7})\b")
+
+
+_DO = pattern(r"\bdo\b")
+
+
+class Duration(NamedTuple):
+    """So many seconds a command may take, and the place of what says so."""
+
+    seconds: int
+    place: Path
+
+
+def durations(process: Process) -> Iterator[Duration]:
+    """What the parts of a process say about how long it may take."""
+    if process.string is not None:
+        total = _of_list(process.string.nodes, process.string)
+        if total.seconds:
+            yield total
+    else:
+        yield _of_process(process, None)
+    for _, inner in steps(process):
+        yield from _options(inner.words[1:])
+
+
+def _of_list(nodes: Sequence[Node], string: ShellString) -> Duration:
+    """All that commands in a row take; what follows ``||`` may not run, and nobody waits for a background."""
+    found = [
+        _of_node(node, string) for at, node in enumerate(nodes) if node.before != "||" and node.after != "&"
+    ]
+    longest = max(found, key=lambda one: one.seconds, default=Duration(0, ()))
+    return Duration(min(sum(one.seconds for one in found), MAX_SECONDS), longest.place)
+
+
+def _of_node(node: Node, string: ShellString) -> Duration:
+    if isinstance(node, Command):
+        return _of_process(string.process(node), node)
+    body = [each for each in node.nodes if each.part not in ("", "elif")]
+    if node.kind in ("{", "("):
+        return _of_list(node.nodes, string)
+    if node.kind == "if":
+        parts = dict.fromkeys(each.part for each in body)
+        branches = (_of_list([each for each in body if each.part == part], string) for part in parts)
+        return max(branches, key=lambda one: one.seconds, default=Duration(0, ()))
+    if node.kind not in ("for", "while", "until"):
+        return Duration(0, ())
+    once = _of_list(node.nodes, string)
+    times, seconds = _rounds(node, string.text[node.start : node.end])
+    return Duration(min(seconds or times * once.seconds, MAX_SECONDS), once.place)
+
+
+def _of_process(process: Process, command: Command | None) -> Duration:
+    """What a program takes: a sleep, a limit of timeout, or what the string of a shell does."""
+    limit = _limit(command.words if command is not None else process.words)
+    if process.string is not None:
+        inner = _of_list(process.string.nodes, process.string)
+        return inner if not limit or inner.seconds else Duration(limit, process.place)
+    if process.name == "sleep":
+        return Duration(sleep_seconds([word.text for word in process.words[1:]]), process.place)
+    if process.name.startswith("python") and len(process.words) > 2 and process.words[1].text == "-c":
+        slept = sum(int(match[1]) for match in _PYTHON_SLEEP.finditer(process.words[2].text))
+        return Duration(slept, process.place)
+    return Duration(limit, process.place)
+
+
+def _limit(words: Sequence[Word]) -> int:
+    """The seconds after which ``timeout`` ends a command; 0 where there is none."""
+    names = [word.name for word in words]
+    if "timeout" not in names:
+        return 0
+    line = tuple(words[names.index("timeout") :])
+    inner = wrappers.inner(line)
+    behind = len(inner.words) if inner is not None else 0
+    return sleep_seconds([line[-behind - 1].text])
+
+
+def _rounds(loop: Block, text: str) -> tuple[int, int]:
+    """How often a loop runs at most, and the seconds after which it ends; 0 where that is not known."""
+    if loop.kind == "for":
+        return _rounds_of_for(text), 0
+    head = _DO.split(text, 1)[0]
+    compared = (_LESS if loop.kind == "while" else _MORE).search(head)
+    if compared is None:  # while true; do …; [ $n -gt 9 ] && break; done
+        compared = _MORE.search(text) if "break" in text or "exit" in text else None
+    if compared is None:
+        return 0, 0
+    name, most = compared[1], int(compared[2])
+    if name == "SECONDS":
+        return 0, most
+    by = _step(name, text)
+    return (most // by if by else 0), 0
+
+
+def _step(name: str, text: str) -> int:
+    """By how much a loop raises a counter each time; 0 where it does not."""
+    counts = re.search(
+        rf"\b{name}=\$\(\(\s*\$?\{{?{name}\}}?\s*\+\s*(\d{{1,5}})\s*\)\)|\b{name}\+=(\d{{1,5}})|{name}\+\+|\+\+{name}"
+        rf"|\b{name}=(?:\$\(|`)\s*expr\s+\$\{{?{name}\}}?\s+\+\s+(\d{{1,5}})",
+        text,
+    )
+    if counts is None:
+        return 0
+    return int(counts[1] or counts[2] or counts[3] or 1)
+
+
+def _rounds_of_for(text: str) -> int:
+    head = text.partition("\n")[0] if "((" not in text[:10] else text
+    if match := _IN_C.match(text):
+        return max(int(match[4]) - int(match[2]) + (match[3] == "<="), 0)
+    if match := _SEQ.search(head):
+        numbers = [int(number) for number in match.groups() if number is not None]
+        first, last = (1, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[-1])
+        by = numbers[1] if len(numbers) == 3 else 1
+        return len(range(first, last + 1, by)) if by else 0
+    if match := _BRACES.search(head):
+        first, last = sorted((int(match[1]), int(match[2])))
+        return len(range(first, last + 1, int(match[3] or 1) or 1))
+    match = _LISTED.match(text)
+    return len(match[1].split()) if match else 0
+
+
+def _options(words: tuple[Word, ...]) -> Iterator[Duration]:
+    """The values of options that say how long a program waits at most."""
+    for at, word in enumerate(words):
+        option = _OPTION.fullmatch(word.text)
+        if option is None:
+            continue
+        value = option[1] or (words[at + 1].text if at + 1 < len(words) else "")
+        number = _NUMBER.fullmatch(value)
+        if number is not None:
+            yield Duration(int(number[1]), word.place)

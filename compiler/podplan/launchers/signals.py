@@ -1,0 +1,59 @@
+"""Programs that a shell keeps SIGTERM from.
+
+A runtime sends SIGTERM to process 1 of a container alone. A shell that is process 1 has no handler for it, so
+that the kernel drops it, and a shell passes no signal on to the program that it waits for. It may replace
+itself with its last command, which depends on the shell, or does so for ``exec``.
+Sources: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination,
+https://www.gnu.org/software/bash/manual/html_node/Signals.html,
+https://man7.org/linux/man-pages/man7/pid_namespaces.7.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from podplan.launchers import processes
+from podplan.launchers.processes import Process, ShellString
+from podplan.launchers.shell import Block, Node
+from podplan.typing import NamedTuple
+
+# Wrappers that replace themselves with what they run, so that the shell is process 1 all the same.
+_REPLACED = frozenset(("env", "exec", "nice", "ionice", "numactl", "taskset", "stdbuf", "chrt"))
+
+
+class Unsignalled(NamedTuple):
+    """A program that does not get SIGTERM, and how its shell runs it."""
+
+    process: Process
+    how: str
+
+
+def unsignalled(process: Process) -> Iterator[Unsignalled]:
+    """The programs of a main process that certainly run as children of the shell which is process 1."""
+    string = process.string
+    if string is None or not _REPLACED.issuperset(process.wrappers):
+        return
+    if any(command.words[0].text == "trap" for command in processes.commands(string.nodes)):
+        return
+    yield from _of_nodes(string.nodes, string, is_last=True)
+
+
+def _of_nodes(nodes: tuple[Node, ...], string: ShellString, *, is_last: bool) -> Iterator[Unsignalled]:
+    for at, node in enumerate(nodes):
+        how = _how(node, is_last=is_last and at == len(nodes) - 1)
+        if isinstance(node, Block):
+            if node.kind != "function":
+                yield from _of_nodes(node.nodes, string, is_last=False)
+            continue
+        inner = string.process(node)
+        if how and inner.string is None and "exec" not in inner.wrappers:
+            yield Unsignalled(inner, how)
+
+
+def _how(node: Node, *, is_last: bool) -> str:
+    """How the shell goes on while or after a node runs; "" where it may be replaced by it."""
+    if node.after in ("|", "|&") or node.before in ("|", "|&"):
+        return "it runs in a pipeline"
+    if node.after == "&":
+        return "it runs in the background"
+    return "" if is_last else "the shell waits for it"

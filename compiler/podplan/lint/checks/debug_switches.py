@@ -1,0 +1,123 @@
+"""Switches for debugging that make a training slow, in jobs that hold many GPUs.
+
+Only switches whose cost the manual of their program states are listed, each with that manual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, text
+from podplan.lint.checks._hosts import job_name
+from podplan.lint.checks._jobs import counted, mode, total
+from podplan.lint.checks._launches import Launch, launches
+from podplan.lint.checks._options import of_program
+from podplan.lint.checks._resources import training
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
+from podplan.provenance import Doc
+from podplan.typing import Any, NamedTuple
+
+_ON = frozenset(("1", "true", "yes", "on"))
+_SERIAL = frozenset(("1", "2", "3"))
+
+
+class Switch(NamedTuple):
+    """The values in lower case with which a variable is on, and what it costs."""
+
+    values: frozenset[str]
+    cost: str
+
+
+class Found(NamedTuple):
+    """A switch that is on: the Pods, its place, its name and value, and what it costs."""
+
+    group: Group
+    doc: Doc
+    path: Path
+    name: str
+    value: str
+    cost: str
+
+
+_WAITS = "makes the host wait for each kernel on the GPU"
+VARIABLES = {
+    # https://docs.nvidia.com/cuda/cuda-c-programming-guide/#asynchronous-execution
+    "CUDA_LAUNCH_BLOCKING": Switch(_ON, _WAITS),
+    # https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
+    "HIP_LAUNCH_BLOCKING": Switch(_ON, _WAITS),
+    "AMD_SERIALIZE_KERNEL": Switch(_SERIAL, _WAITS),
+    "AMD_SERIALIZE_COPY": Switch(_SERIAL, "makes the host wait for each copy to or from the GPU"),
+    # https://docs.pytorch.org/docs/stable/distributed.html#torch-distributed-debug
+    "TORCH_DISTRIBUTED_DEBUG": Switch(
+        frozenset(("detail",)), "checks each collective operation among all ranks before it runs"
+    ),
+    # https://docs.pytorch.org/docs/stable/cuda_environment_variables.html
+    "PYTORCH_NO_CUDA_MEMORY_CACHING": Switch(_ON, "allocates memory of the GPU anew for each tensor"),
+    # https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-debug
+    "NCCL_DEBUG": Switch(frozenset(("trace",)), "writes a line for each call of NCCL"),
+    # https://docs.jax.dev/en/latest/debugging/flags.html
+    "JAX_DEBUG_NANS": Switch(_ON, "runs functions again operation by operation"),
+    "JAX_DISABLE_JIT": Switch(_ON, "runs each operation by itself, without compiling"),
+}
+# https://lightning.ai/docs/pytorch/stable/common/trainer.html#detect-anomaly
+OPTIONS = {
+    "detect_anomaly": "checks each gradient for NaN",
+    "autograd_anomaly": "checks each gradient for NaN",
+}
+# Jobs that are called so are there to debug.
+_DEBUGS = pattern(
+    r"(?:^|[-.])(?:debug|repro|bisect|smoke|diagnos|profil|sanity|(?:hang|nan|test|dbg)s?(?:[-.]|$))"
+)
+
+
+def debug_switch(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """A switch for debugging in a job of at least ``params["gpus"]`` GPUs.
+
+    Values: ``switch`` as written, ``cost``, ``gpus``.
+    """
+    job = subject.job
+    gpus = total(job.pods)[1]
+    if gpus < params["gpus"] or mode(job, "debug") or _DEBUGS.search(job_name(job)):
+        return
+    seen: set[str] = set()
+    for found in _switches(job):
+        if found.name not in seen:
+            seen.add(found.name)
+            switch = f"{found.name}={found.value}" if found.value else found.name
+            values = {"switch": switch, "cost": found.cost, "gpus": counted(gpus, "GPU")}
+            yield Hit(found.path, values, doc=found.doc, group=found.group)
+
+
+def _switches(job: Job) -> Iterator[Found]:
+    """The switches that are on."""
+    for group in job.pods:
+        found = training(group)
+        for at, entry in entries(found[1], "env") if found is not None else ():
+            cost = _cost(text(entry, "name"), text(entry, "value"))
+            if found is not None and cost:
+                path = (*found[0], "env", at, "value")
+                yield Found(group, group.doc, path, text(entry, "name"), text(entry, "value"), cost)
+    for launch in launches(job):
+        yield from _on_line(job, launch)
+
+
+def _on_line(job: Job, launch: Launch) -> Iterator[Found]:
+    invocation = launch.invocation
+    if invocation.conditional:
+        return
+    for name in VARIABLES:
+        value = invocation.variables.get(name)
+        if value is not None and (cost := _cost(name, value)):
+            yield Found(launch.group, launch.group.doc, launch.place(invocation.word), name, value, cost)
+    for option, doc, path in of_program(job, launch):
+        if option.last in OPTIONS and option.is_on:
+            yield Found(launch.group, doc, path, option.name, option.value or "", OPTIONS[option.last])
+
+
+def _cost(name: str, value: str) -> str:
+    """What a variable of such a value costs; "" for nothing."""
+    switch = VARIABLES.get(name)
+    return switch.cost if switch is not None and value.strip().lower() in switch.values else ""

@@ -1,0 +1,200 @@
+"""Batch sizes in the configuration of DeepSpeed that do not multiply.
+
+Source: https://www.deepspeed.ai/docs/config-json/#batch-size-related-parameters: train_batch_size is
+train_micro_batch_size_per_gpu × gradient_accumulation_steps × GPUs, or DeepSpeed stops with an assertion. The
+configuration is read where it is JSON in a ConfigMap of the repository.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping
+from posixpath import normpath
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.launchers.words import Word
+from podplan.lint.checks import _hosts
+from podplan.lint.checks._deepspeed_line import line_of
+from podplan.lint.checks._jobs import kind_of, mode, namespace, replicas_written, spec_of, written
+from podplan.lint.checks._launches import launches
+from podplan.lint.checks._options import given
+from podplan.lint.checks._resources import training
+from podplan.lint.checks._together import Again
+from podplan.lint.checks.parallelism import is_plain, world_of
+from podplan.lint.subject import Hit, Job
+from podplan.patterns import pattern
+from podplan.provenance import Doc
+from podplan.typing import Any, NamedTuple
+
+SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+MOST_TEXT = 100_000  # characters of a configuration that is read
+_CONFIG = ("deepspeed_config", "deepspeed", "ds_config", "deepspeed_config_file")
+# Where the model is split, fewer replicas of it take part in a batch.
+_SPLITS = pattern(r"(?:^|[_.-])(?:parallel|parallelism|pp|tp|mp|ulysses|mpu|megatron)(?:[_.-]|$)|pipeline")
+
+
+class Config(NamedTuple):
+    """A ConfigMap with batch sizes: for each of its keys the three sizes."""
+
+    namespace: str
+    name: str
+    sizes: tuple[tuple[str, int, int, int], ...]
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [(self.namespace, self.name)]
+
+    @property
+    def party(self) -> Hashable:
+        return "config"
+
+
+class Use(NamedTuple):
+    """A job that reads its configuration from a key of a ConfigMap, and how many processes train in it."""
+
+    namespace: str
+    name: str
+    key: str
+    world: int
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [(self.namespace, self.name)]
+
+    @property
+    def party(self) -> Hashable:
+        return "job"
+
+
+def batch_left(job: Job) -> Config | Use | None:
+    """What a ConfigMap or a job leaves: its batch sizes, or which configuration it reads."""
+    if job.cr is None:
+        return _config(job.groups[0].doc.data)
+    found = _use(job)
+    if found is None:
+        return None
+    (name, key), world, _ = found
+    return Use(namespace(job), name, key, world)
+
+
+def batch_sizes(left: Mapping[int, Config | Use], again: Again) -> Iterator[tuple[int, Hit]]:
+    """Sizes that do not multiply. Values: ``batch``, ``micro``, ``steps``, ``world``, ``product``."""
+    configs = {
+        (one.namespace, one.name, key): (number, sizes)
+        for number, one in left.items()
+        if isinstance(one, Config)
+        for key, *sizes in one.sizes
+    }
+    for number, one in left.items():
+        if not isinstance(one, Use):
+            continue
+        other, sizes = configs.get((one.namespace, one.name, one.key), (None, []))
+        if other is None:
+            continue
+        batch, micro, steps = sizes
+        if micro * steps * one.world != batch:
+            values = {
+                "batch": batch,
+                "micro": micro,
+                "steps": steps,
+                "world": one.world,
+                "product": micro * steps * one.world,
+            }
+            yield number, _hit(again(number), again(other).groups[0].doc, one.key, values)
+
+
+def _hit(job: Job, config: Doc, key: str, values: Mapping[str, Any]) -> Hit:
+    found = _use(job)
+    assert found is not None
+    doc, path = found[2]
+    related: list[tuple[Doc, Path, str]] = [(config, ("data", key), "the batch sizes")]
+    if kind_of(job) == "DeepSpeedJob" and job.cr is not None:
+        slots: Path = ("spec", "config", "slotsPerWorker")
+        if written(job.cr.data, *slots) == slots:
+            related.append((job.cr, slots, "the processes of each worker"))
+    return Hit(path, values, [*related, *replicas_written(job)], doc=doc)
+
+
+def _config(data: Any) -> Config | None:
+    sizes = [
+        (key, *found) for key, value in mapping(data, "data").items() if (found := _sizes(value)) is not None
+    ]
+    if text(data, "kind") != "ConfigMap" or not sizes:
+        return None
+    metadata = mapping(data, "metadata")
+    return Config(text(metadata, "namespace"), text(metadata, "name"), tuple(sizes))
+
+
+def _sizes(value: object) -> tuple[int, int, int] | None:
+    """The three sizes of a configuration; None where one is not written, or the model is split."""
+    if not isinstance(value, str) or SIZES[0] not in value or len(value) > MOST_TEXT:
+        return None
+    try:
+        data = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or any(_SPLITS.search(key) for key in data) or mapping(data, "elasticity"):
+        return None
+    batch, micro, steps = (data.get(name) for name in SIZES)
+    if type(batch) is int and type(micro) is int and type(steps) is int:
+        return batch, micro, steps
+    return None
+
+
+def _use(job: Job) -> tuple[tuple[str, str], int, tuple[Doc, Path]] | None:
+    """The ConfigMap and key that a training reads its configuration from, its processes, and the place."""
+    if mode(job, "debug") or mapping(spec_of(job), "elastic").get("enabled") is True or job.cr is None:
+        return None
+    if kind_of(job) == "DeepSpeedJob":
+        line, hosts = line_of(job), _hosts.hostfile(job)
+        if line is None or line.custom or not is_plain(line.read):
+            return None
+        world = sum(each.replicas * (each.slots or 0) for each in hosts)
+        words: tuple[Word, ...] = line.read.line.arguments
+        found = _configuration(job, words)
+        return (found[0], world, (job.cr, line.place(found[1]))) if found is not None and world else None
+    for launch in launches(job):
+        world = world_of(launch.torchrun) if launch.torchrun is not None else 0
+        found = _configuration(job, launch.invocation.arguments) if world else None
+        if found is not None and not launch.invocation.conditional:
+            return found[0], world, (launch.group.doc, launch.place(found[1]))
+    return None
+
+
+def _configuration(job: Job, words: tuple[Word, ...]) -> tuple[tuple[str, str], Word] | None:
+    """The ConfigMap and the key of it that a script reads as configuration, and the word that names it."""
+    options = list(given(words))
+    if any(_SPLITS.search(one.key) for one in options):
+        return None
+    for one in options:
+        value = one.value or ""
+        for group in job.pods if one.last in _CONFIG and value.startswith("/") else ():
+            container = training(group)
+            key = (
+                _mounted(mapping(group.doc.data, "spec"), container[1], normpath(value))
+                if container
+                else None
+            )
+            if key is not None:
+                return key, one.word
+    return None
+
+
+def _mounted(spec: Mapping[str, Any], container: Mapping[str, Any], path: str) -> tuple[str, str] | None:
+    """The ConfigMap and the key of it that are mounted as a file."""
+    for _, mount in entries(container, "volumeMounts"):
+        at = normpath(text(mount, "mountPath") or "/")
+        volume = next(
+            (one for _, one in entries(spec, "volumes") if one.get("name") == mount.get("name")), {}
+        )
+        source = mapping(volume, "configMap")
+        inside = text(mount, "subPath") if path == at else path.removeprefix(f"{at}/")
+        if not source or not inside or (path != at and not path.startswith(f"{at}/")):
+            continue
+        if path != at and "subPath" in mount:
+            continue
+        keys = {text(item, "path"): text(item, "key") for _, item in entries(source, "items")}
+        key = keys.get(inside, "") if keys else inside
+        return (text(source, "name"), key) if key else None
+    return None

@@ -1,0 +1,64 @@
+"""Failure rules of a GenericJob whose replicas train together.
+
+Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/genericjob.md: a failure rule is met when all
+replicas that it lists have failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.kubernetes.shape import entries
+from podplan.launchers.accelerate import Accelerate
+from podplan.lint.checks._jobs import counted, gpus, mode, spec_of
+from podplan.lint.checks._launches import Launch, launches
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
+
+
+def failure_rule_needs_all(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Rules that are met only when several replicas of one training failed. Values: ``replicas``, ``gpus``,
+    ``rules``: what to write."""
+    job = subject.job
+    together = _train_together(job)
+    rules = [(at, _listed(rule)) for at, rule in entries(spec_of(job), "failureRules")]
+    if not together or mode(job, "debug"):
+        return
+    if any(len(listed) == 1 and listed[0][0] in together for _, listed in rules):
+        return  # that replica fails with the others, at the latest after its timeout
+    for at, listed in rules:
+        if len(listed) > 1 and all(type_ in together for type_, _ in listed):
+            held = sum(gpus(group) * group.replicas for group in job.pods if group.role in together)
+            single = ", ".join(f"{{{type_}: [{rank}]}}" for type_, rank in listed[:4])
+            more = ", …" if len(listed) > 4 else ""
+            values = {"replicas": len(listed), "gpus": counted(held, "GPU"), "rules": f"[{single}{more}]"}
+            yield Hit(("spec", "failureRules", at), values)
+            return
+
+
+def _listed(rule: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The replicas of a rule: type and rank."""
+    return [(type_, str(rank)) for type_, ranks in rule.items() if isinstance(ranks, list) for rank in ranks]
+
+
+def _train_together(job: Job) -> frozenset[str]:
+    """The types whose replicas cannot train without each other."""
+    return frozenset(launch.group.role for launch in launches(job) if _needs_others(launch))
+
+
+def _needs_others(launch: Launch) -> bool:
+    """Whether a program trains only with all of a fixed number of nodes."""
+    if launch.invocation.conditional:
+        return False
+    torchrun, facts = launch.torchrun, launch.invocation.facts
+    if torchrun is not None:
+        nodes = torchrun.nodes
+        return nodes is not None and nodes[0] == nodes[1] > 1 and not torchrun.standalone
+    if isinstance(facts, Accelerate):
+        return (facts.machines or 1) > 1
+    variables = launch.invocation.variables
+    return (
+        facts is None
+        and {"RANK", "WORLD_SIZE", "MASTER_ADDR"} <= variables.keys()
+        and variables["WORLD_SIZE"] != "1"
+    )

@@ -1,0 +1,119 @@
+"""Options that need a newer GPU than the nodes have that a Pod asks for.
+
+Sources: https://developer.nvidia.com/cuda-gpus (compute capabilities);
+https://huggingface.co/docs/transformers/main_classes/trainer (tf32, bf16: Ampere or newer);
+https://huggingface.co/docs/transformers/perf_infer_gpu_one#flashattention-2 (Ampere or newer);
+https://docs.nvidia.com/deeplearning/transformer-engine/user-guide/installation.html (FP8: 8.9 or newer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks._jobs import gpus, kind_of, mode
+from podplan.lint.checks._launches import launches
+from podplan.lint.checks._options import Given, of_program
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
+
+# The compute capability of what values of node labels name, times ten.
+_PRODUCTS = (
+    (pattern(r"(?:.*[^a-z0-9])?(?:v100|titan[-_ ]?v)s?(?:[^0-9].*)?"), 70),
+    (pattern(r"(?:.*[^a-z0-9])?(?:t4|rtx[-_ ]?20\d0|quadro[-_ ]rtx[-_ ]?[4-8]000)(?:[^0-9a-z].*)?"), 75),
+    (pattern(r"(?:.*[^a-z0-9])?p(?:100|40|4)(?:[^0-9a-z].*)?"), 60),
+    (pattern(r"(?:.*[^a-z0-9])?(?:a100|a800|a30)(?:[^0-9].*)?"), 80),
+    (pattern(r"(?:.*[^a-z0-9])?(?:a10g?|a16|a40|rtx[-_ ]?30\d0|rtx[-_ ]?a[4-6]000)(?:[^0-9a-z].*)?"), 86),
+)
+_GPU_LABEL = pattern(r".*(?:gpu|accelerator|nvidia|product|card|device).*")
+_AMPERE, _ADA = 80, 89
+LONGEST = 200
+
+
+class Need(NamedTuple):
+    """The compute capability that an option takes, times ten, and what happens below it."""
+
+    capability: int
+    fails: str
+
+
+def gpu_too_old(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """An option that the GPUs of the nodes do not know. Values: ``option``, ``gpu``, ``fails``."""
+    job = subject.job
+    if mode(job, "debug"):
+        return
+    for launch in launches(job):
+        workers = _worker(job, launch.group)
+        found = _oldest(workers) if gpus(workers) else None
+        if found is None or launch.invocation.conditional:
+            continue
+        product, capability, place, group = found
+        for option, doc, path in of_program(job, launch):
+            need = _need(option)
+            if need is not None and capability < need.capability:
+                shown = f"{option.name} {option.value}" if option.value is not None else option.name
+                values = {"option": shown, "gpu": product, "fails": need.fails}
+                related = [(group.doc, place, "the GPUs of the nodes")]
+                yield Hit(path, values, related, doc=doc, group=launch.group)
+
+
+def _worker(job: Job, group: Group) -> Group:
+    """The Pods that train: of a launcher without GPUs, its workers."""
+    if kind_of(job) != "ColossalAIJob":
+        return group
+    return next((each for each in job.pods if each.role == "worker"), group)
+
+
+def _need(option: Given) -> Need | None:
+    """What an option needs; None where it needs nothing, or nobody knows."""
+    value = (option.value or "").lower()
+    if option.last == "tf32" and option.is_on:
+        return Need(_AMPERE, "transformers refuses it below Ampere")
+    if (option.last == "bf16" and option.is_on) or (option.last == "mixed_precision" and value == "bf16"):
+        return Need(_AMPERE, "GPUs below Ampere have no bf16: it is refused, or emulated and slow")
+    if option.last == "attn_implementation" and value == "flash_attention_2":
+        return Need(_AMPERE, "FlashAttention 2 has no kernels for GPUs below Ampere")
+    if option.last in ("mixed_precision", "fp8") and (
+        value == "fp8" or (option.last == "fp8" and option.is_on)
+    ):
+        return Need(_ADA, "FP8 takes GPUs of Ada or Hopper")
+    return None
+
+
+def _oldest(group: Group) -> tuple[str, int, Path, Group] | None:
+    """The newest GPU that the nodes of a Pod may have, as its label names it; None where it is not known."""
+    spec = mapping(group.doc.data, "spec")
+    for key, value in mapping(spec, "nodeSelector").items():
+        capability = _capability(key, value)
+        if capability:
+            return value, capability, ("spec", "nodeSelector", key), group
+    base: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    required = mapping(mapping(mapping(spec, base[0]), base[1]), base[2])  # type: ignore[arg-type]
+    terms = entries(required, "nodeSelectorTerms")
+    for at, expression in entries(terms[0][1], "matchExpressions") if len(terms) == 1 else ():
+        values = [value for _, value in texts(expression, "values")]
+        known = [_capability(text(expression, "key"), value) for value in values]
+        if text(expression, "operator") == "In" and known and all(known):
+            newest = max(known)
+            path = (
+                "spec",
+                *base,
+                "nodeSelectorTerms",
+                0,
+                "matchExpressions",
+                at,
+                "values",
+                known.index(newest),
+            )
+            return values[known.index(newest)], newest, path, group
+    return None
+
+
+def _capability(key: str, value: Any) -> int:
+    """The compute capability of a GPU that a label names, times ten; 0 where it is not known."""
+    if not isinstance(value, str) or len(value) + len(key) > LONGEST or not _GPU_LABEL.fullmatch(key.lower()):
+        return 0
+    return next((number for form, number in _PRODUCTS if form.fullmatch(value.lower())), 0)

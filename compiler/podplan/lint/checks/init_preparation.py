@@ -1,0 +1,236 @@
+"""Init containers that prepare files: into a place that no other container sees, or beside the training.
+
+Sources: https://kubernetes.io/docs/concepts/workloads/pods/init-containers/,
+https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
+from posixpath import normpath
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.launchers.processes import Process
+from podplan.launchers.shell import Block
+from podplan.launchers.words import Word
+from podplan.lint.checks._jobs import mode
+from podplan.lint.checks._processes import process_of, programs_of
+from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
+from podplan.typing import Any
+
+DEEPEST = 20  # folders of a path that others are compared with
+_PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")
+# What images have of their own, or what is no data.
+_OF_SYSTEM = pattern(r"/(?:bin|sbin|usr|lib|lib64|etc|dev|proc|sys|run|var/run)(?:/.*)?|/")
+# Folders that every image has, and that programs name without reading what others left there.
+_COMMON = frozenset(("/tmp", "/var/tmp", "/var", "/root", "/home", "/opt", "/mnt", "/srv"))
+_REMOTE = pattern(r"[a-z][a-z0-9+.-]*://|[\w.-]+:/?[\w.*-]|git@")
+# Programs that copy what they name to the last path, and the commands of those that have many.
+_PLAIN_COPIES = frozenset(("cp", "mv", "rsync", "install"))
+_MANY_COMMANDS = """
+    aws azcopy coscli gcloud gsutil hdfs juicefs mc obsutil ossutil ossutil64 rclone s3cmd s5cmd skopeo
+"""
+_HAS_COMMANDS = frozenset(_MANY_COMMANDS.split())
+_COPYING = "-get clone copy copyto cp download get mirror mv rsync sync"
+_COMMANDS = frozenset(_COPYING.split())
+_FETCHES = frozenset(("aria2c", "curl", "tar", "unzip", "wget"))
+_DOWNLOADS = frozenset(("dvc", "hf", "huggingface-cli", "kaggle", "modelscope"))
+_INTO = {
+    "wget": ("-O", "-P", "--output-document", "--directory-prefix"),
+    "curl": ("-o", "--output", "--output-dir"),
+    "unzip": ("-d",),
+    "tar": ("-C", "--directory"),
+    "huggingface-cli": ("--local-dir", "--cache-dir"),
+    "hf": ("--local-dir", "--cache-dir"),
+    "modelscope": ("--local_dir", "--cache_dir"),
+    "kaggle": ("-p", "--path"),
+    "aria2c": ("-d", "--dir"),
+}
+_HELPERS = ": [ cd chmod chown date df du echo exit export ln ls mkdir printf rm set test touch true umask"
+_SETS_UP = frozenset(_HELPERS.split())
+_ENDLESS_OPTIONS = pattern(r"--(?:watch|daemon|continuous|follow|loop|period|interval|poll)\b.*")
+
+
+def prepared_outside_volume(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Files that an init container writes to its own file system and that another container reads.
+
+    Values: ``init``, ``path``, ``container``, ``used``.
+    """
+    group = subject.group
+    inits = init_containers(group) if group is not None else []
+    if group is None or not inits or mode(subject.job, "debug"):
+        return
+    used: Mapping[str, tuple[Path, str, str]] | None = None
+    for base, init in inits:
+        reported: set[str] = set()
+        for word, path in _written(init):
+            if path in reported or _OF_SYSTEM.fullmatch(path) or _is_mounted(init, path):
+                continue
+            used = _used(subject.data, inits, containers(group)) if used is None else used
+            user = next(
+                (used[one] for one in _folders(path) if one in used and _reads(used[one], path)), None
+            )
+            if user is None:
+                continue
+            reported.add(path)
+            place, name, found = user
+            values = {"init": text(init, "name"), "path": path, "container": name, "used": found}
+            related = [(subject.doc, place, f"reads {found}")]
+            if "volumeMounts" in init:
+                related.append((subject.doc, (*base, "volumeMounts"), "the mounts of the init container"))
+            yield Hit((*base, *word.path), values, related=related)
+
+
+def _written(container: Mapping[str, Any]) -> Iterator[tuple[Word, str]]:
+    """The paths that the programs of a container surely write to, each with its word."""
+    for _, process in programs_of(container):
+        words = process.words
+        if not container.get("command"):
+            # The entrypoint of the image runs, of which the arguments say that it fetches something.
+            is_remote = any(_REMOTE.match(word.text) for word in words)
+            yield from _last_path(words) if is_remote else ()
+            continue
+        arguments = words[1:]
+        if _copies(process):
+            yield from _last_path(arguments)
+        for option, word in pairwise(arguments):
+            if option.text in _INTO.get(process.name, ()) and word.text.startswith("/"):
+                yield word, normpath(word.text)
+        for word in arguments:
+            name, equals, value = word.text.partition("=")
+            if equals and name in _INTO.get(process.name, ()) and value.startswith("/"):
+                yield word, normpath(value)
+
+
+def _copies(process: Process) -> bool:
+    """Whether the last path of a command line is written to."""
+    commands = {word.text for word in process.words[1:]}
+    if process.name == "git":
+        return "clone" in commands
+    return process.name in _PLAIN_COPIES or (
+        process.name in _HAS_COMMANDS and not _COMMANDS.isdisjoint(commands)
+    )
+
+
+def _last_path(words: Sequence[Word]) -> Iterator[tuple[Word, str]]:
+    """The last word that is no option, where it is a path and another one before it may be a source."""
+    plain = [word for word in words if not word.text.startswith("-")]
+    if len(plain) > 1 and plain[-1].known and plain[-1].text.startswith("/"):
+        yield plain[-1], normpath(plain[-1].text)
+
+
+def _is_mounted(container: Mapping[str, Any], path: str, empty: Collection[str] = ()) -> bool:
+    """Whether a path lies in a volume, other than those that are empty."""
+    mounts = {
+        text(mount, "mountPath").rstrip("/")
+        for _, mount in entries(container, "volumeMounts")
+        if text(mount, "name") not in empty
+    }
+    return not (mounts - {""}).isdisjoint(_folders(path))
+
+
+def _reads(user: tuple[Path, str, str], path: str) -> bool:
+    """Whether a path that is named is one that is written, or lies below or above it."""
+    return f"{user[2]}/".startswith(f"{path}/") or f"{path}/".startswith(f"{user[2]}/")
+
+
+def _used(
+    pod: Mapping[str, Any],
+    inits: Sequence[tuple[Path, Mapping[str, Any]]],
+    apps: Sequence[tuple[Path, Mapping[str, Any]]],
+) -> dict[str, tuple[Path, str, str]]:
+    """Paths where no volume has files that containers name, and the folders above: where, by whom, and which.
+
+    An emptyDir that no init container mounts has no files when the containers start.
+    """
+    filled = {text(mount, "name") for _, init in inits for _, mount in entries(init, "volumeMounts")}
+    volumes = entries(mapping(pod, "spec"), "volumes")
+    empty = {text(one, "name") for _, one in volumes if "emptyDir" in one} - filled
+    used: dict[str, tuple[Path, str, str]] = {}
+    for base, app in apps:
+        made = {path for _, path in _written(app)}
+        for at, value in _texts(app):
+            for found in _PATH_IN_TEXT.findall(value):
+                if not _is_mounted(app, found, empty) and made.isdisjoint(_folders(found)):
+                    for folder in _folders(found):
+                        used.setdefault(folder, ((*base, *at), text(app, "name"), found))
+    return {path: user for path, user in used.items() if path not in _COMMON and user[2] not in _COMMON}
+
+
+def _texts(container: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    for key in ("command", "args"):
+        for at, value in texts(container, key):
+            yield (key, at), value
+    for at, entry in entries(container, "env"):
+        yield ("env", at, "value"), text(entry, "value")
+
+
+def _folders(path: str) -> list[str]:
+    """A path and the folders above it, up to DEEPEST steps from the root."""
+    steps = path.strip("/").split("/")[:DEEPEST]
+    return [path, *("/" + "/".join(steps[:end]) for end in range(len(steps) - 1, 0, -1))]
+
+
+def preparation_as_sidecar(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A sidecar of which all programs end. Values: ``container``, ``program``, ``effect``."""
+    group = subject.group
+    if group is None or mode(subject.job, "debug"):
+        return
+    for base, container in init_containers(group):
+        if container.get("restartPolicy") != "Always":
+            continue
+        program = _that_ends(container)
+        if program is None:
+            continue
+        probe = "once its startup probe succeeds" if "startupProbe" in container else "at once"
+        values = {"container": text(container, "name"), "program": program, "when": probe}
+        yield Hit((*base, "restartPolicy"), values)
+
+
+def _that_ends(container: Mapping[str, Any]) -> str | None:
+    """The first program of a container that fetches or copies files, where all programs of it end."""
+    process = process_of(container)
+    if process.string is not None and any(_repeats(node) for node in process.string.nodes):
+        return None
+    found = None
+    for _, program in programs_of(container):
+        if not program.name or any(_ENDLESS_OPTIONS.fullmatch(word.text) for word in program.words):
+            return None
+        if _uploads(program):
+            return None
+        if _fetches(program):
+            found = found or " ".join([program.name, *_shown_command(program)])
+        elif program.name not in _SETS_UP:
+            return None
+    return found
+
+
+def _repeats(node: Any) -> bool:
+    if not isinstance(node, Block):
+        return False
+    return node.kind in ("while", "until", "function") or any(_repeats(inner) for inner in node.nodes)
+
+
+def _fetches(process: Process) -> bool:
+    commands = {word.text for word in process.words[1:]}
+    if process.name == "git":
+        return not commands.isdisjoint(("checkout", "clone", "fetch", "pull"))
+    if process.name in _DOWNLOADS:
+        return not commands.isdisjoint(("datasets", "download", "pull"))
+    return process.name in _FETCHES or _copies(process)
+
+
+def _uploads(process: Process) -> bool:
+    """Whether the last path of a copy is elsewhere: it saves what the training writes."""
+    plain = [word.text for word in process.words[1:] if not word.text.startswith("-")]
+    return process.name != "git" and _copies(process) and bool(plain) and _REMOTE.match(plain[-1]) is not None
+
+
+def _shown_command(process: Process) -> list[str]:
+    return [
+        word.text for word in process.words[1:] if word.text in _COMMANDS or word.text in ("clone", "pull")
+    ][:1]

@@ -1,0 +1,59 @@
+"""Servers with GPUs that nobody ends when the job has succeeded.
+
+Source: https://github.com/t9k/ucman/blob/master/src/api/t9k-job/genericjob.md (cleanUpPolicy None).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping
+from podplan.launchers import endings
+from podplan.launchers.endings import Endless
+from podplan.lint.checks._jobs import counted, gpu_pods, kind_of, mode, spec_of, total, written
+from podplan.lint.checks._processes import process_of
+from podplan.lint.checks._resources import training
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any
+
+
+def leaves_servers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Replicas with GPUs that run on after the job. Values: ``pods``, ``gpus``, ``program``, ``field``."""
+    job, spec = subject.job, spec_of(subject.job)
+    within: Path = () if kind_of(job) == "GenericJob" else ("runPolicy",)
+    section = mapping(spec, "runPolicy") if within else spec
+    if mode(job, "debug") or mode(job, "pause") or section.get("cleanUpPolicy", "None") != "None":
+        return
+    left = [
+        (group, *found) for group in gpu_pods(job) if not _ends_job(job, group) and (found := _endless(group))
+    ]
+    if not left:
+        return
+    number, gpus = total([group for group, *_ in left])
+    related = [(group.doc, place, "it never ends by itself") for group, _, place in left]
+    values = {
+        "pods": counted(number, "Pod"),
+        "gpus": counted(gpus, "GPU"),
+        "program": left[0][1].text,
+        "field": ".".join((*map(str, within), "cleanUpPolicy")),
+    }
+    yield Hit(written(subject.data, "spec", *within, "cleanUpPolicy"), values, related)
+
+
+def _endless(group: Group) -> tuple[Endless, Path] | None:
+    """What in the training container never ends, and its place in the Pod."""
+    found = training(group)
+    endless = endings.endless(process_of(found[1])) if found is not None else None
+    if found is None or endless is None or endless.after_training:
+        return None
+    return endless, (*found[0], *endless.words[0].path)
+
+
+def _ends_job(job: Job, group: Group) -> bool:
+    """Whether the job cannot succeed before Pods of a group complete, so that none is left."""
+    if kind_of(job) != "GenericJob":
+        return group is job.pods[0]
+    rules = [rule for _, rule in entries(spec_of(job), "successRules")]
+    return not rules or all(group.role in rule for rule in rules)

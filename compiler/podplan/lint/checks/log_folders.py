@@ -1,0 +1,135 @@
+"""Where a training writes its logs, against where the TensorBoard of the job reads them.
+
+Source: https://github.com/t9k/user-manuals/blob/fbf6b3c/src/references/api-reference/tensorboard.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from posixpath import normpath
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks._jobs import shown_list
+from podplan.lint.checks.log_sources import SCHEME
+from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any, NamedTuple
+
+_CLAIMS = f"{SCHEME}pvc/"
+
+
+class Source(NamedTuple):
+    """A claim that a TensorBoard reads, the folders in it ("" for all of it), and where it is named."""
+
+    claim: str
+    folders: tuple[str, ...]
+    path: Path
+
+
+class Logs(NamedTuple):
+    """A folder of a claim that a training writes logs to, and the place of the option that says so."""
+
+    claim: str
+    folder: str
+    option: str
+    group: Group
+    place: Path
+
+
+def logs_elsewhere(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A TensorBoard that reads where the training does not write. Values: ``claim``, ``what``."""
+    job = subject.job
+    board = next((one for one in job.groups if one.doc.data["kind"] == "TensorBoard"), None)
+    if board is None:
+        return
+    sources = list(_sources(mapping(board.doc.data, "spec")))
+    if not sources or _reads_elsewhere(mapping(board.doc.data, "spec")):
+        return
+    written = list(_written(job))
+    mounted = {claim for group in job.pods for claim in _claims(group)}
+    for source in sources:
+        if written and any(_is_read(logs, sources) for logs in written):
+            return
+        if written:
+            first = written[0]
+            where = (
+                f'{first.folder} of the claim "{first.claim}"'
+                if first.folder
+                else f'the claim "{first.claim}"'
+            )
+            what = f"{first.option} writes the logs to {where}"
+            related = [(first.group.doc, first.place, "where the logs are written")]
+        elif mounted and mounted.isdisjoint(one.claim for one in sources):
+            claims = shown_list(sorted(f'"{claim}"' for claim in mounted))
+            what, related = f"no Pod of the job mounts that claim; they mount {claims}", []
+        else:
+            return
+        values = {"source": _shown(source), "what": what}
+        yield Hit(source.path, values, related, doc=board.doc, group=board)
+        return
+
+
+def _sources(spec: Mapping[str, Any]) -> Iterator[Source]:
+    for number, fileset in texts(spec, "trainingLogFilesets"):
+        if fileset.startswith(_CLAIMS):
+            claim, _, folder = fileset.removeprefix(_CLAIMS).partition("/")
+            yield Source(
+                claim,
+                (normpath(folder).strip("/.") if folder else "",),
+                ("spec", "trainingLogFilesets", number),
+            )
+    for number, one in entries(mapping(spec, "logDir"), "pvc"):
+        folders = tuple(normpath(folder).strip("/.") for _, folder in texts(one, "subPath")) or ("",)
+        yield Source(text(one, "name"), folders, ("spec", "logDir", "pvc", number, "name"))
+
+
+def _reads_elsewhere(spec: Mapping[str, Any]) -> bool:
+    """Whether a TensorBoard reads from something else than claims too."""
+    others = mapping(spec, "logDir").keys() - {"pvc"}
+    return bool(others) or any(not one.startswith(_CLAIMS) for _, one in texts(spec, "trainingLogFilesets"))
+
+
+def _written(job: Job) -> Iterator[Logs]:
+    for launch, where in trainings(job):
+        for output in outputs_of(launch, where):
+            found = mount_of(where.container, output.path) if output.kind == "log" else None
+            if found is None:
+                continue
+            mount = found[1]
+            claim = text(
+                mapping(volume_of(where.group, text(mount, "name")), "persistentVolumeClaim"), "claimName"
+            )
+            if not claim or "subPathExpr" in mount:
+                continue
+            below = output.path.removeprefix(normpath(text(mount, "mountPath"))).strip("/")
+            folder = normpath(f"{text(mount, 'subPath')}/{below}").strip("/.")
+            yield Logs(claim, folder, output.name, launch.group, output.place)
+
+
+def _is_read(logs: Logs, sources: list[Source]) -> bool:
+    """Whether a TensorBoard reads a folder of logs, one in it, or one above it."""
+    return any(
+        source.claim == logs.claim and _is_near(folder, logs.folder)
+        for source in sources
+        for folder in source.folders
+    )
+
+
+def _is_near(one: str, other: str) -> bool:
+    return not one or not other or f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _claims(group: Group) -> Iterator[str]:
+    for _, volume in entries(mapping(group.doc.data, "spec"), "volumes"):
+        claim = text(mapping(volume, "persistentVolumeClaim"), "claimName")
+        if claim:
+            yield claim
+
+
+def _shown(source: Source) -> str:
+    folders = [folder for folder in source.folders if folder]
+    return (
+        f'{shown_list(folders)} of the claim "{source.claim}"' if folders else f'the claim "{source.claim}"'
+    )

@@ -1,0 +1,136 @@
+"""Options and commands that throw checkpoints away each time that a training is started again.
+
+Sources: https://github.com/huggingface/transformers/blob/v4.48.0/examples/pytorch/language-modeling/run_clm.py
+(``last_checkpoint`` is looked for only without ``overwrite_output_dir``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from posixpath import normpath
+
+from podplan.findings import Path
+from podplan.kubernetes.shape import mapping, text
+from podplan.launchers.processes import Process
+from podplan.lint.checks._jobs import mode, roles, spec_of
+from podplan.lint.checks._launches import Launch, launches
+from podplan.lint.checks._options import Given, Placed, of_program
+from podplan.lint.checks._processes import programs_of
+from podplan.lint.checks.outputs import written_paths
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.patterns import pattern
+from podplan.provenance import Doc
+from podplan.typing import Any
+
+_RESTARTS = ("OnFailure", "ExitCode", "Always")
+_OVERWRITES = pattern(r"overwrite_(?:output|save|work|ckpt|checkpoint)s?_?(?:dir|path|folder)?")
+_RESUMES = pattern(
+    r"(?:auto_?)?resume(?:_latest|_training|_from(?:_checkpoint|_ckpt|_latest|_last)?)?|load_latest"
+    r"|continue_training"
+)
+_REFUSES_RESUME = pattern(
+    r"no_(?:auto_?)?resume|(?:ignore|reset|delete|clear|discard)_(?:ckpt|checkpoint|old_checkpoint)s?"
+)
+_REFUSED = frozenset(("false", "no", "0", "off", "never"))  # null and none are the defaults of many configs
+_SAVES_NOTHING = pattern(r"save_strategy|evaluation_only|eval_only|only_eval|test_only")
+
+
+def restart_discards_progress(subject: Subject, params: Mapping[str, Any]) -> Iterator[Hit]:
+    """What makes a training begin anew after each restart, in a job that allows restarts.
+
+    Values: ``what``, ``restarts``.
+    """
+    job = subject.job
+    if mode(job, "debug"):
+        return
+    for launch in launches(job):
+        if launch.invocation.conditional or launch.invocation.under:
+            continue
+        by_controller, by_torchrun = (
+            _restarts(subject, launch, params["default"]),
+            _restarts_of_torchrun(launch),
+        )
+        if by_controller is not None or by_torchrun is not None:
+            for placed, what in _by_options(job, launch):
+                allowed = by_controller or by_torchrun
+                yield from _hit(launch, placed.doc, placed.path, what, allowed)
+        if by_controller is not None:
+            for place, what in _by_deletion(launch):
+                yield from _hit(launch, launch.group.doc, place, what, by_controller)
+
+
+def _hit(
+    launch: Launch, doc: Doc, path: Path, what: str, allowed: tuple[Doc, Path, str] | None
+) -> Iterator[Hit]:
+    if allowed is not None:
+        yield Hit(path, {"what": what, "restarts": allowed[2]}, [allowed], doc=doc, group=launch.group)
+
+
+def _restarts(subject: Subject, launch: Launch, default: int) -> tuple[Doc, Path, str] | None:
+    """Where the CR allows that Pods of a type are started again, and how; None where it does not."""
+    job = subject.job
+    role = next((role for role in roles(job) if role.type == launch.group.role), None)
+    if role is None:
+        return None
+    own = mapping(role.data, "restartPolicy")
+    policy = text(own, "policy") or text(role.data, "restartPolicy")
+    retries = own.get("limit", 0) if own else mapping(spec_of(job), "runPolicy").get("backoffLimit", default)
+    if policy not in _RESTARTS or not isinstance(retries, int) or retries < 1:
+        return None
+    return subject.doc, (*role.path, "restartPolicy"), f"restartPolicy {policy}, {_times(retries)}"
+
+
+def _restarts_of_torchrun(launch: Launch) -> tuple[Doc, Path, str] | None:
+    """Where torchrun is told to start its processes again, and how often; None where it is not."""
+    facts = launch.torchrun
+    if facts is None or not facts.max_restarts or "max_restarts" not in facts.given:
+        return None
+    place = launch.place(facts.where("max_restarts", launch.invocation.word))
+    return launch.group.doc, place, f"max_restarts of torchrun, {_times(facts.max_restarts)}"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"up to {number} times"
+
+
+def _by_options(job: Job, launch: Launch) -> Iterator[tuple[Placed, str]]:
+    """The options of the script that switch off that it goes on where it was."""
+    placed = list(of_program(job, launch))
+    options = [one.option for one in placed]
+    if any(_SAVES_NOTHING.fullmatch(one.last) and (one.value == "no" or one.is_on) for one in options):
+        return
+    if any(_RESUMES.fullmatch(one.last) and not one.is_off for one in options):
+        return  # it says itself from where it goes on
+    for at, one in zip(placed, options, strict=True):
+        if _OVERWRITES.fullmatch(one.last) and one.is_on:
+            yield at, f"{one.name} switches off the search for the last checkpoint"
+        elif _RESUMES.fullmatch(one.last) and (one.value or "").lower() in _REFUSED:
+            yield at, f"{_shown(one)} starts the training without a checkpoint"
+        elif _REFUSES_RESUME.fullmatch(one.last) and one.is_on:
+            yield at, f"{one.name} starts the training without a checkpoint"
+
+
+def _shown(one: Given) -> str:
+    return f"{one.name}={one.value}" if one.value is not None else one.name
+
+
+def _by_deletion(launch: Launch) -> Iterator[tuple[Path, str]]:
+    """The commands of the container that delete where the training writes."""
+    outputs = written_paths(launch)
+    for command, process in programs_of(launch.container) if outputs else ():
+        if command is None or command.conditional or command.before == "||":
+            continue
+        for path in _deleted(process):
+            if any(output == path or output.startswith(f"{path}/") for output in outputs):
+                yield (*launch.path, *process.path), f"rm -r {path} deletes the checkpoints of the last run"
+
+
+def _deleted(process: Process) -> list[str]:
+    """The folders that ``rm -r`` deletes; one whose content is deleted counts as well."""
+    words = [word.text if word.known else "" for word in process.words[1:]]
+    flags = [word for word in words if word.startswith("-")]
+    is_recursive = any(flag == "--recursive" or (flag[1:2] != "-" and "r" in flag.lower()) for flag in flags)
+    if process.name != "rm" or not is_recursive:
+        return []
+    paths = [word.removesuffix("*") for word in words if word.startswith("/")]
+    return [path for path in map(normpath, paths) if path != "/" and not set(path) & set("*?[$")]

@@ -1,0 +1,69 @@
+"""mpirun of Open MPI as root, which takes an option or two variables.
+
+Both variables have to be 1.
+Source: https://docs.open-mpi.org/en/v5.0.x/man-openmpi/man1/mpirun.1.html#running-as-root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.kubernetes.shape import mapping
+from podplan.launchers.mpirun import Mpirun
+from podplan.launchers.words import Variables
+from podplan.lint.checks._launches import Launch, launches, variable_path
+from podplan.lint.subject import Hit, Subject
+from podplan.typing import Any, NamedTuple
+
+_PREFIXES = ("OMPI", "PRTE")  # the second is that of the program that starts processes in Open MPI 5
+
+
+def mpirun_as_root(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """One of the two variables without the other, or another value than 1. Values: ``what``, ``name``."""
+    for launch in launches(subject.job):
+        facts = launch.invocation.facts
+        if not isinstance(facts, Mpirun) or "allow_run_as_root" in facts.line.options or not facts.line.sure:
+            continue
+        if not _may_be_root(launch):
+            continue
+        variables = launch.invocation.variables
+        names = [
+            (f"{prefix}_ALLOW_RUN_AS_ROOT", f"{prefix}_ALLOW_RUN_AS_ROOT_CONFIRM") for prefix in _PREFIXES
+        ]
+        if any(all(variables.get(name, "") in ("1", None) for name in pair) for pair in names):
+            continue
+        for pair in names:
+            fault = _fault(pair, variables)
+            if fault is not None:
+                path = variable_path(launch, fault.place) or launch.place(launch.invocation.word)
+                related = [(launch.group.doc, launch.place(launch.invocation.word), "mpirun")]
+                values = {"what": fault.what, "name": fault.name}
+                yield Hit(path, values, related, doc=launch.group.doc, group=launch.group)
+
+
+class Fault(NamedTuple):
+    """What is wrong with two variables, the one that says so, and the one to set."""
+
+    what: str
+    place: str
+    name: str
+
+
+def _fault(pair: tuple[str, str], variables: Variables) -> Fault | None:
+    """What is wrong with a pair of which not both are 1; None where neither is set."""
+    given = [name for name in pair if name in variables]
+    for name in given:
+        if variables[name] not in (None, "1"):
+            return Fault(f'{name} is "{variables[name]}", and only 1 counts', name, name)
+    if not given:
+        return None
+    missing = pair[1] if given[0] == pair[0] else pair[0]
+    return Fault(f"{given[0]} is set and {missing} is not", given[0], missing)
+
+
+def _may_be_root(launch: Launch) -> bool:
+    """Whether the container runs as root as far as the Pod tells: it does not name another user."""
+    own = mapping(launch.container, "securityContext")
+    pod = mapping(mapping(launch.group.doc.data, "spec"), "securityContext")
+    context = {**pod, **own}
+    return not context.get("runAsUser") and context.get("runAsNonRoot") is not True

@@ -1,0 +1,132 @@
+"""Node selectors and required node affinity that no node can meet together.
+
+nodeSelector and required node affinity must both hold; the terms of the affinity are alternatives, and the
+expressions of a term must all hold
+(https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#node-affinity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from podplan.findings import Path
+from podplan.kubernetes import names
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
+
+_SELECTOR: Path = ("spec", "nodeSelector")
+_REQUIRED: Path = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+_NUMBER = pattern(r"[+-]?\d{1,18}\Z")
+_PRESENT = ("In", "Exists", "Gt", "Lt")
+
+
+class Requirement(NamedTuple):
+    """What a node label or field must be, and where the Pod says so."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+    path: Path
+
+    @property
+    def shown(self) -> str:
+        if self.path[:2] == _SELECTOR:
+            return f"nodeSelector requires {names.shown(self.values[0])}"
+        listed = ", ".join(names.shown(value) for value in self.values[:3])
+        more = f" and {len(self.values) - 3} more" if len(self.values) > 3 else ""
+        return f"the required node affinity says {self.operator} {listed}{more}".rstrip()
+
+
+class Conflict(NamedTuple):
+    """Two requirements that exclude each other."""
+
+    first: Requirement
+    second: Requirement
+
+
+def contradictory_node_selection(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Requirements on nodes that exclude each other. Values: ``key``, ``first``, ``second``."""
+    spec = mapping(subject.data, "spec")
+    conflicts = []
+    for term in _terms(spec):
+        conflict = _conflict([*_selected(spec), *term])
+        if conflict is None:
+            return
+        conflicts.append(conflict)
+    for first, second in conflicts[:1]:
+        values = {"key": second.key, "first": first.shown, "second": second.shown}
+        yield Hit(second.path, values, related=[(subject.doc, first.path, first.shown)])
+
+
+def _selected(spec: Mapping[str, Any]) -> list[Requirement]:
+    selector = mapping(spec, "nodeSelector")
+    return [
+        Requirement(key, "In", (value,), (*_SELECTOR, key))
+        for key, value in selector.items()
+        if isinstance(key, str) and isinstance(value, str)
+    ]
+
+
+def _terms(spec: Mapping[str, Any]) -> Iterator[list[Requirement]]:
+    """The requirements of each term; an empty term selects no node and is left out."""
+    affinity = mapping(mapping(spec, "affinity"), "nodeAffinity")
+    required = mapping(affinity, "requiredDuringSchedulingIgnoredDuringExecution")
+    for number, term in entries(required, "nodeSelectorTerms"):
+        base: Path = (*_REQUIRED, "nodeSelectorTerms", number, "matchExpressions")
+        expressions = [
+            Requirement(
+                text(one, "key"),
+                text(one, "operator"),
+                tuple(value for _, value in texts(one, "values")),
+                (*base, at, "values" if "values" in one else "operator"),
+            )
+            for at, one in entries(term, "matchExpressions")
+        ]
+        if expressions or entries(term, "matchFields"):
+            yield expressions
+
+
+def _conflict(requirements: Sequence[Requirement]) -> Conflict | None:
+    """The first two requirements on one label that no value meets."""
+    by_key: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        earlier = by_key.setdefault(requirement.key, [])
+        for one in earlier:
+            if _exclude(one, requirement):
+                return Conflict(one, requirement)
+        earlier.append(requirement)
+    return None
+
+
+def _exclude(one: Requirement, other: Requirement) -> bool:
+    """Whether no node meets both requirements on a label."""
+    if "DoesNotExist" in (one.operator, other.operator):
+        return one.operator in _PRESENT or other.operator in _PRESENT
+    for first, second in ((one, other), (other, one)):
+        if first.operator == "In" and first.values:
+            return not any(_admits(second, value) for value in first.values)
+    bounds = {requirement.operator: requirement for requirement in (one, other)}
+    if set(bounds) == {"Gt", "Lt"}:
+        above, below = _number(bounds["Gt"]), _number(bounds["Lt"])
+        return above is not None and below is not None and below - above < 2
+    return False
+
+
+def _admits(requirement: Requirement, value: str) -> bool:
+    if requirement.operator == "In":
+        return value in requirement.values
+    if requirement.operator == "NotIn":
+        return value not in requirement.values
+    if requirement.operator in ("Gt", "Lt"):
+        bound = _number(requirement)
+        if bound is None or not _NUMBER.match(value):
+            return bound is None
+        return int(value) > bound if requirement.operator == "Gt" else int(value) < bound
+    return True
+
+
+def _number(requirement: Requirement) -> int | None:
+    found = requirement.values[0] if len(requirement.values) == 1 else ""
+    return int(found) if _NUMBER.match(found) else None

@@ -1,0 +1,155 @@
+"""The time that a training plans to run, against the deadline of its job.
+
+Sources: https://lightning.ai/docs/pytorch/stable/common/trainer.html#max-time (DD:HH:MM:SS),
+https://slurm.schedmd.com/sbatch.html#OPT_time (D-HH:MM:SS), https://www.gnu.org/software/coreutils/timeout.
+A number without a unit is left alone: some programs count in hours, others in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import mapping, texts
+from podplan.launchers import processes
+from podplan.launchers.words import Word
+from podplan.lint.checks._jobs import mode, spec_of
+from podplan.lint.checks._launches import launches
+from podplan.lint.checks._options import of_program
+from podplan.lint.checks._processes import process_of
+from podplan.lint.checks._resources import training
+from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
+from podplan.provenance import Doc
+from podplan.typing import Any
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+# The last part of an option that says how long to run, and the unit in its name.
+_PLANNED = pattern(
+    r"(?:\w+_)?(?:max_?(?:wall_?|run_?|train(?:ing)?_?|total_?)?(?:clock_?)?(?:time|duration)"
+    r"|time_?(?:limit|budget)|wall_?(?:clock_?)?time(?:_limit)?|(?:train(?:ing)?|run)_?time(?:_limit)?"
+    r"|exit_duration|max_(?:wall_|run_|train(?:ing)?_)?(?=hours|minutes|seconds|days))"
+    r"(?:_?(?:in_)?(?P<unit>s|secs?|seconds|mins?|minutes|h|hrs?|hours|days?))?"
+)
+_OF_UNIT = {
+    "s": "s",
+    "sec": "s",
+    "min": "m",
+    "h": "h",
+    "hr": "h",
+    "hour": "h",
+    "day": "d",
+    "second": "s",
+    "minute": "m",
+}
+_NUMBER = pattern(r"\d{1,9}(?:\.\d{1,6})?")
+_WITH_UNITS = pattern(
+    r"(?:\d{1,9}(?:\.\d{1,6})?\s?(?:days?|hours?|hrs?|minutes?|mins?|seconds?|secs?|[dhmsw])\s?){1,5}"
+)
+_PART = pattern(r"(\d{1,9}(?:\.\d{1,6})?)\s?([dhmsw])")
+_CLOCK = pattern(r"(?:(\d{1,4})[-:])?(\d{1,4}):(\d{2}):(\d{2})")
+_NOT_TRAINING = pattern(
+    r"(?:^|_)(?:wait|timeout|eval|test|val|generat|gen|request|connect|sleep|step|save|ckpt|checkpoint)"
+)
+
+
+def deadline_before_planned_end(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A deadline that ends the job before the time that its command plans.
+
+    Values: ``option``, ``planned`` and ``deadline``.
+    """
+    job = subject.job
+    if mode(job, "debug"):
+        return
+    seconds = mapping(spec_of(job), "runPolicy").get("activeDeadlineSeconds")
+    of_job: list[tuple[int, Doc, Path]] = []
+    if isinstance(seconds, int):
+        of_job = [(seconds, subject.doc, ("spec", "runPolicy", "activeDeadlineSeconds"))]
+    seen: set[str] = set()
+    for group, doc, path, option, planned in (*_by_options(subject), *_by_timeout(subject)):
+        of_pod = mapping(group.doc.data, "spec").get("activeDeadlineSeconds")
+        deadlines = list(of_job)
+        if isinstance(of_pod, int):
+            deadlines.append((of_pod, group.doc, ("spec", "activeDeadlineSeconds")))
+        deadline = min(deadlines, key=lambda one: one[0], default=None)
+        if deadline is not None and deadline[0] < planned and option not in seen:
+            seen.add(option)
+            values = {"option": option, "planned": shown(planned), "deadline": shown(deadline[0])}
+            related = [(deadline[1], deadline[2], "the deadline")]
+            yield Hit(path, values, related, doc=doc, group=group)
+
+
+def _by_options(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]:
+    """The options of programs that say how long they run."""
+    for launch in launches(subject.job):
+        if launch.invocation.conditional:
+            continue
+        for option, doc, path in of_program(subject.job, launch):
+            planned = duration(option.last, option.value or "")
+            if planned:
+                yield launch.group, doc, path, option.name, planned
+
+
+def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]:
+    """The durations of the program ``timeout`` as the first of a container, or in its shell string."""
+    for group in subject.job.pods:
+        found = training(group)
+        if found is None:
+            continue
+        path, container = found
+        string = process_of(container).string
+        lines = [node.words for node in processes.commands(string.nodes)] if string is not None else []
+        words = [
+            Word(value, (key, number))
+            for key in ("command", "args")
+            for number, value in texts(container, key)
+        ]
+        for line in (*lines, tuple(words)):
+            word, planned = _timeout(line)
+            if planned and word is not None:
+                place = word.path or (string.path if string is not None else ())
+                yield group, group.doc, (*path, *place), "timeout", planned
+
+
+def _timeout(words: tuple[Word, ...]) -> tuple[Word | None, int]:
+    """The duration that ``timeout`` is given as the first program of a line; 0 where it is not."""
+    names = [word.name for word in words[:2]]
+    at = 1 if names[:1] == ["exec"] else 0
+    if names[at : at + 1] != ["timeout"]:
+        return None, 0
+    at += 1
+    while at < len(words) and words[at].text.startswith("-"):
+        at += 2 if words[at].text in ("-s", "-k", "--signal", "--kill-after") else 1
+    if at >= len(words) or not words[at].known:
+        return None, 0
+    text = words[at].text
+    return words[at], duration("max_time", text if text[-1:] in _UNITS else f"{text}s")
+
+
+def duration(name: str, value: str) -> int:
+    """The seconds that an option of this name and value plans; 0 where that is not decidable."""
+    if len(name) > 60 or len(value) > 60:
+        return 0
+    option = _PLANNED.fullmatch(name)
+    value = value.strip().strip("\"'").lower()
+    if option is None or _NOT_TRAINING.search(name):
+        return 0
+    clock = _CLOCK.fullmatch(value)
+    if clock is not None:
+        days, hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return days * 86_400 + hours * 3600 + minutes * 60 + seconds
+    if _WITH_UNITS.fullmatch(value):
+        return int(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(value)))
+    unit = option["unit"]
+    if unit is None or _NUMBER.fullmatch(value) is None:
+        return 0
+    return int(float(value) * _UNITS[_OF_UNIT[unit if unit in _OF_UNIT else unit.removesuffix("s")]])
+
+
+def shown(seconds: int) -> str:
+    """Seconds for people: 3 days, 24 hours, 90 minutes."""
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * length and seconds % length == 0:
+            return f"{seconds // length} {unit}s"
+    return f"{seconds} seconds"

@@ -1,0 +1,257 @@
+"""Pods that select each other by labels: spread and affinity that select nothing, or gather all on one node.
+
+Sources: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/,
+https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes import quantities
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks._jobs import gpu_place, gpus, mode, namespace, replicas_of, shown_list
+from podplan.lint.checks._resources import accelerators, containers, effective
+from podplan.lint.checks.node_shapes import most_on_a_node
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.nearest import nearest
+from podplan.typing import Any, NamedTuple
+
+HOSTNAME = "kubernetes.io/hostname"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_KINDS = {"podAffinity": "pod affinity", "podAntiAffinity": "pod anti-affinity"}
+# Labels that controllers and webhooks give to Pods, which a file does not show.
+_OF_CLUSTER = ("tensorstack.dev", "kubernetes.io", "k8s.io", "volcano.sh", "istio.io", "linkerd.io")
+
+
+class Term(NamedTuple):
+    """A selector of Pods: ``what`` uses it, where it is in the Pod, and the term that holds it."""
+
+    what: str
+    path: Path
+    data: Mapping[str, Any]
+    is_required: bool = True
+
+    @property
+    def selector(self) -> Mapping[str, Any] | None:
+        found = self.data.get("labelSelector")
+        return found if isinstance(found, dict) else None
+
+
+def selector_selects_nothing(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A selector that is meant for the Pods of the job and selects none of them.
+
+    Values: ``what``, ``selector``, ``labels``, ``effect``.
+    """
+    group, job = subject.group, subject.job
+    if group is None:
+        return
+    spec = mapping(subject.data, "spec")
+    for term in (*_spreads(spec), *_affinities(spec)):
+        if not _is_of_namespace(job, term.data) or any(_selects(term, one) for one in job.pods):
+            continue
+        found = _meant(job, group, term)
+        if found is not None:
+            place, selector = found
+            values = {
+                "what": term.what,
+                "selector": selector,
+                "labels": _labels_shown(group, term),
+                "effect": _effect(term, job),
+            }
+            yield Hit(place, values, related=_label_places(subject, group, term))
+
+
+def _spreads(spec: Mapping[str, Any]) -> Iterator[Term]:
+    for number, one in entries(spec, "topologySpreadConstraints"):
+        yield Term("topology spread constraint", ("spec", "topologySpreadConstraints", number), one)
+
+
+def _affinities(spec: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> Iterator[Term]:
+    for kind, shown in kinds.items():
+        affinity = mapping(mapping(spec, "affinity"), kind)
+        base: Path = ("spec", "affinity", kind)
+        for number, one in entries(affinity, _REQUIRED):
+            yield Term(shown, (*base, _REQUIRED, number), one)
+        for number, one in entries(affinity, _PREFERRED):
+            inner = mapping(one, "podAffinityTerm")
+            yield Term(shown, (*base, _PREFERRED, number, "podAffinityTerm"), inner, is_required=False)
+
+
+def _is_of_namespace(job: Job, term: Mapping[str, Any]) -> bool:
+    """Whether a term surely selects Pods in the namespace of the job alone."""
+    if "namespaceSelector" in term:
+        return False
+    listed = [name for _, name in texts(term, "namespaces")]
+    return not listed or listed == [namespace(job)]
+
+
+def _selects(term: Term, group: Group) -> bool:
+    """Whether a term selects the Pods of a group; no selector at all selects none."""
+    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
+    selector = term.selector
+    if selector is None:
+        return False
+    return all(labels.get(key) == value for key, value in mapping(selector, "matchLabels").items()) and all(
+        _fulfils(one, labels) for _, one in entries(selector, "matchExpressions")
+    )
+
+
+def _fulfils(one: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+    key, operator = text(one, "key"), text(one, "operator")
+    values = [value for _, value in texts(one, "values")]
+    if operator in ("In", "NotIn"):
+        return (labels.get(key) in values) == (operator == "In")
+    return (key in labels) == (operator != "DoesNotExist")
+
+
+def _meant(job: Job, group: Group, term: Term) -> tuple[Path, str] | None:
+    """The place and text of a selector that is meant for the Pods of the job, None for one for others.
+
+    A spread constraint counts the Pods that it places. Affinity may be to Pods of others, and is meant for
+    those of the job where a label nearly agrees, or where it names the job.
+    """
+    base: Path = (*term.path, "labelSelector")
+    if term.selector is None:
+        is_spread = term.path[1] == "topologySpreadConstraints"
+        return (term.path, "no labelSelector") if is_spread else None
+    wanted = [
+        ((*base, "matchLabels", key), key, [value])
+        for key, value in mapping(term.selector, "matchLabels").items()
+        if isinstance(key, str) and isinstance(value, str)
+    ]
+    for number, one in entries(term.selector, "matchExpressions"):
+        if one.get("operator") == "In":
+            listed = [value for _, value in texts(one, "values")]
+            wanted.append(((*base, "matchExpressions", number, "values"), text(one, "key"), listed))
+    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
+    missing = [(path, key, values) for path, key, values in wanted if labels.get(key) not in values]
+    # Another part of the selector must not be for Pods that only the cluster knows.
+    if not missing or any(_is_of_cluster(key) and key not in labels for _, key, _ in missing):
+        return None
+    path, key, values = missing[0]
+    is_meant = term.path[1] == "topologySpreadConstraints" or any(
+        _nearly_agrees(job, labels, key, value) for _, key, values in missing for value in values
+    )
+    return (path, f"{key}={'|'.join(values[:3])}") if is_meant else None
+
+
+def _is_of_cluster(key: str) -> bool:
+    """Whether a label has a prefix of a controller; app.kubernetes.io is for everybody."""
+    prefix = key.rpartition("/")[0]
+    return prefix != "app.kubernetes.io" and any(
+        prefix == one or prefix.endswith(f".{one}") for one in _OF_CLUSTER
+    )
+
+
+def _nearly_agrees(job: Job, labels: Mapping[str, Any], key: str, value: str) -> bool:
+    """Whether a label that is asked for is one of the Pods in other words."""
+    own = text(labels, key)
+    job_name = text(mapping(job.cr.data, "metadata"), "name") if job.cr is not None else ""
+    of_job = mapping(mapping(job.cr.data, "metadata"), "labels") if job.cr is not None else {}
+    if own:
+        return nearest(value, [own]) == own or (value == job_name and own.startswith(value))
+    same_value = value in labels.values() and nearest(key, map(str, labels)) != ""
+    return of_job.get(key) == value or value == job_name or same_value
+
+
+def _labels_shown(group: Group, term: Term) -> str:
+    """The labels of the Pods with the keys that are asked for, or those that somebody wrote."""
+    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
+    selector = term.selector or {}
+    keys = [
+        *mapping(selector, "matchLabels"),
+        *(text(one, "key") for _, one in entries(selector, "matchExpressions")),
+    ]
+    asked = list(dict.fromkeys(map(str, keys)))
+    own = [f"{key}={labels[key]}" for key in asked if key in labels]
+    return shown_list(own, 3) or f"no label {shown_list(asked, 3)}".strip()
+
+
+def _label_places(subject: Subject, group: Group, term: Term) -> list[tuple[Any, Path, str]]:
+    labels = mapping(mapping(group.doc.data, "metadata"), "labels")
+    keys = mapping(term.selector or {}, "matchLabels")
+    places: list[Path] = [("metadata", "labels", key) for key in keys if key in labels]
+    return [(subject.doc, path, "the label of the Pods") for path in places]
+
+
+def _effect(term: Term, job: Job) -> str:
+    if term.what == "pod affinity":
+        waits = "so that they stay Pending" if term.is_required else "so that it has no effect"
+        return f"{waits} unless other Pods of the namespace have the labels"
+    pods = sum(one.replicas for one in job.pods)
+    return "so that they may share a node" if pods > 1 else "so that it has no effect"
+
+
+class Gathered(NamedTuple):
+    """Pods that must run on a few nodes: what says so, where, the Pods, and how many nodes at most."""
+
+    by: str
+    path: Path
+    groups: list[Group]
+    nodes: int = 1
+
+
+def affinity_to_one_node(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Pods that must share one node, or a few, and ask for more GPUs together than those have.
+
+    Values: ``by``, ``where``, ``pods``, ``gpus``, ``most``, ``said``.
+    """
+    group, job = subject.group, subject.job
+    if group is None or not gpus(group) or mode(job, "debug"):
+        return
+    at, gathered = gpu_place(group), _gathered(job, group)
+    if gathered is None or at is None:
+        return
+    pods = sum(one.replicas for one in gathered.groups)
+    for resource in sorted({accelerators(c).resource for _, c in containers(group)} - {""}):
+        most, said = most_on_a_node(job, resource)
+        asked = sum(effective(one, resource) * one.replicas for one in gathered.groups) // quantities.ONE
+        if pods > 1 and 0 < most * gathered.nodes < asked:
+            values = {
+                "by": gathered.by,
+                "where": "one node" if gathered.nodes == 1 else f"at most {gathered.nodes} nodes",
+                "pods": pods,
+                "gpus": asked,
+                "most": most,
+                "said": said,
+            }
+            related = [*replicas_of(job).values(), (subject.doc, at, "what each Pod asks for")]
+            yield Hit(gathered.path, values, related=related)
+
+
+def _gathered(job: Job, group: Group) -> Gathered | None:
+    """What puts the Pods of a group on one node, or on the few nodes of others; None where nothing does."""
+    host = _host(group)
+    if host:
+        there = [one for one in job.pods if _host(one) == host]
+        return Gathered(f"nodeSelector {HOSTNAME}", ("spec", "nodeSelector", HOSTNAME), there)
+    for term in _host_terms(group):
+        if not _is_of_namespace(job, term.data):
+            continue
+        selected = [one for one in job.pods if _selects(term, one)]
+        bound = [one for one in selected if _host_terms(one)]
+        if not selected or any(not _select_the_same(job, one, selected) for one in bound):
+            continue
+        nodes = sum(one.replicas for one in selected if one not in bound) + bool(bound)
+        groups = bound if group in bound else [group]
+        return Gathered("the required pod affinity", (*term.path, "topologyKey"), groups, nodes)
+    return None
+
+
+def _host(group: Group) -> str:
+    return text(mapping(mapping(group.doc.data, "spec"), "nodeSelector"), HOSTNAME)
+
+
+def _host_terms(group: Group) -> list[Term]:
+    """The terms that put a Pod on a node of those that they select."""
+    near = {"podAffinity": _KINDS["podAffinity"]}
+    terms = _affinities(mapping(group.doc.data, "spec"), near)
+    return [term for term in terms if term.is_required and text(term.data, "topologyKey") == HOSTNAME]
+
+
+def _select_the_same(job: Job, group: Group, selected: list[Group]) -> bool:
+    return any([one for one in job.pods if _selects(term, one)] == selected for term in _host_terms(group))

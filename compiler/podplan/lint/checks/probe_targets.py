@@ -1,0 +1,134 @@
+"""Ports that probes ask, and those that the command line of the container names for them.
+
+Source: https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path, below
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks._processes import programs_of
+from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
+
+_EFFECT = {
+    "livenessProbe": "the kubelet kills the container again and again, although it works",
+    "readinessProbe": "the Pod never becomes ready",
+    "startupProbe": "the kubelet kills the container again and again, although it works",
+}
+# Options and variables for the port at which the state of a program is asked, and for its only port.
+_HEALTH = pattern(
+    r"(?:\w+[-_.])*(?:health|healthz|healthcheck|health[-_]check|liveness|readiness|live|ready|probe|status)"
+    r"[-_.](?:\w+[-_.])*port"
+)
+_ONLY = pattern(r"(?:(?:http|web|server|api|listen|serve|rest)[-_.]?)?port")
+_OTHER_NAMES = pattern(r"(?:health|liveness|readiness|probe)port")
+_NUMBER = pattern(r"(?<![\w.])\d{2,5}(?!\w|\.\d)")
+_LOCAL = pattern(r"(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0):(\d{2,5})")
+
+
+class Asked(NamedTuple):
+    """A port that a probe asks, with its place."""
+
+    probe: str
+    port: str
+    place: Path
+
+
+class Served(NamedTuple):
+    """A port that the container names: by an option or a variable, for its state or as its only one."""
+
+    name: str
+    port: str
+    place: Path
+    for_health: bool
+
+
+def probe_of_other_port(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A probe of a port that nothing serves.
+
+    Values: ``probe``, ``port``, ``option``, ``served``, ``effect``.
+    """
+    asked = list(_asked(subject.data))
+    if not asked:
+        return
+    served = list(_served(subject.data))
+    if not served or len({one.port for one in served if one.for_health}) > 1:
+        return
+    declared = {str(entry.get("containerPort")) for _, entry in entries(subject.data, "ports")}
+    named = _numbers(mapping(subject.doc.data, "spec"))
+    for one in asked:
+        found = next((other for other in served if _is_meant(other, served, declared)), None)
+        if found is None or one.port in named:
+            continue
+        values = {
+            "probe": one.probe,
+            "port": one.port,
+            "option": found.name,
+            "served": found.port,
+            "effect": _EFFECT[one.probe],
+        }
+        related = [(subject.doc, below(subject.base, found.place), "the port that it serves")]
+        yield Hit(one.place, values, related=related)
+
+
+def _is_meant(one: Served, served: list[Served], declared: set[str]) -> bool:
+    """Whether probes can only be meant for a port: that of the state, or the only one, which is declared."""
+    if one.for_health:
+        return True
+    return len({other.port for other in served}) == 1 and declared == {one.port}
+
+
+def _asked(container: Mapping[str, Any]) -> Iterator[Asked]:
+    for probe in _EFFECT:
+        handler = mapping(container, probe)
+        for action in ("httpGet", "tcpSocket"):
+            asks = mapping(handler, action)
+            port = asks.get("port")
+            port = port if isinstance(port, int) else text(asks, "port")
+            if str(port).isdecimal() and not asks.get("host"):
+                yield Asked(probe, str(port), (probe, action, "port"))
+        for at, word in texts(mapping(handler, "exec"), "command"):
+            if found := _LOCAL.search(word):
+                yield Asked(probe, found[1], (probe, "exec", "command", at))
+
+
+def _served(container: Mapping[str, Any]) -> Iterator[Served]:
+    """The ports that options of the command line and variables name."""
+    for _, process in programs_of(container):
+        words = process.words
+        for word, after in zip(words, (*words[1:], None), strict=False):
+            option, equals, value = word.text.partition("=")
+            if not option.startswith("-"):
+                continue
+            value = value if equals else after.text if after is not None else ""
+            name = option.lstrip("-").lower()
+            if value.isdecimal() and (kind := _kind(name)):
+                yield Served(option, value, word.place, kind == "health")
+    for number, entry in entries(container, "env"):
+        name, value = text(entry, "name"), text(entry, "value")
+        if value.isdecimal() and _kind(name.lower()) == "health":
+            yield Served(name, value, ("env", number, "value"), for_health=True)
+
+
+def _kind(name: str) -> str:
+    if _HEALTH.fullmatch(name) or _OTHER_NAMES.fullmatch(name):
+        return "health"
+    return "only" if _ONLY.fullmatch(name) else ""
+
+
+def _numbers(spec: Mapping[str, Any]) -> set[str]:
+    """The numbers that the containers of a Pod, which share their ports, name anywhere but in probes."""
+    found: set[str] = set()
+    for listed in ("containers", "initContainers"):
+        for _, container in entries(spec, listed):
+            for key in ("command", "args"):
+                for _, word in texts(container, key):
+                    found.update(_NUMBER.findall(word))
+            for _, entry in entries(container, "env"):
+                found.update(_NUMBER.findall(text(entry, "value")))
+            found.update(str(entry.get("containerPort")) for _, entry in entries(container, "ports"))
+    return found

@@ -1,0 +1,245 @@
+"""Claims, Secrets and ConfigMaps of the repository, against the jobs that use them.
+
+An object belongs to a job if it has the namespace of the job, or neither has one, and it is in the file of
+the job. Where that file has no object of the name, all of the repository count, and what one of them allows
+is allowed: patches and environments hold parts of objects.
+
+Sources: https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes,
+https://kubernetes.io/docs/concepts/configuration/secret/, https://kubernetes.io/docs/concepts/configuration/configmap/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from posixpath import normpath
+
+from podplan.findings import Path
+from podplan.groups import Group
+from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.lint.checks._inventory import entry, section
+from podplan.lint.checks._jobs import namespace, shown_list, written
+from podplan.lint.checks._programs import Program, programs_read
+from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.checks._together import Again
+from podplan.lint.checks.claims import are_on_several_nodes, hit_of_claim, mounting, users
+from podplan.lint.checks.references import SECTIONS, Reference, references
+from podplan.lint.subject import Hit, Job
+from podplan.nearest import did_you_mean
+from podplan.provenance import Doc, trace
+from podplan.typing import Any, NamedTuple
+
+_CONTENT = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
+# Labels and annotations of tools that fill or extend an object in the cluster.
+_FILLED_BY = ("inject", "replicat", "reflect", "sealedsecrets", "external-secrets", "vault", "merge")
+_FILLED_TYPES = ("kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token")
+
+
+class Need(NamedTuple):
+    """An object by its kind, namespace and name."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class Left(NamedTuple):
+    """What a job of a file uses of objects, or what an object of a file offers: its access modes or keys."""
+
+    file: str
+    uses: tuple[tuple[Need, tuple[str, ...]], ...] = ()
+    object: Need | None = None
+    content: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> list[Hashable]:
+        return [need for need, _ in self.uses] if self.object is None else [self.object]
+
+    @property
+    def party(self) -> Hashable:
+        return "jobs" if self.object is None else "object"
+
+
+def claims_left(job: Job) -> Left | None:
+    """The claims that several Pods of a job mount, or the access modes of a claim."""
+    if job.cr is None:
+        return _object_left(job, "PersistentVolumeClaim")
+    where = namespace(job)
+    uses = [
+        (Need("PersistentVolumeClaim", where, claim), ())
+        for claim, listed in users(job).items()
+        if mounting(listed) > 1 and not entry(job, "pvcs", claim)
+    ]
+    return Left(_file(job.cr), tuple(uses)) if uses else None
+
+
+def claim_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[int, Hit]]:
+    """A claim of the repository that the Pods of a job cannot mount together.
+
+    Values: ``claim``, ``pods``, ``users``, ``mode``, ``for``.
+    """
+    for number, need, _, offered in _met(left):
+        modes = _together(left, offered)
+        if modes == {"ReadWriteOncePod"}:
+            mode, who = "ReadWriteOncePod", "one Pod"
+        elif "ReadWriteOnce" in modes and "ReadWriteMany" not in modes:
+            mode, who = "ReadWriteOnce", "one node"
+        else:
+            continue
+        job = again(number)
+        listed = users(job)[need.name]
+        if mode == "ReadWriteOncePod" or are_on_several_nodes(listed, modes):
+            hit = hit_of_claim(job, need.name, listed)
+            place = (again(offered[0]).groups[0].doc, ("spec", "accessModes"), "its access modes")
+            values = {**hit.values, "mode": mode, "who": who}
+            yield number, hit._replace(values=values, related=[*hit.related, place])
+
+
+def keys_left(job: Job) -> Left | None:
+    """The Secrets and ConfigMaps that a job takes keys of, or the keys of one."""
+    if job.cr is None:
+        return _object_left(job, "Secret") or _object_left(job, "ConfigMap")
+    where = namespace(job)
+    own = {(one.doc.data["kind"], text(mapping(one.doc.data, "metadata"), "name")) for one in job.groups}
+    uses: dict[Need, dict[str, None]] = {}
+    for group in job.pods:
+        for use in _uses(group):
+            if (use.kind, use.name) not in own and not section(job, SECTIONS[use.kind]):
+                uses.setdefault(Need(use.kind, where, use.name), {})[use.key] = None
+    return Left(_file(job.cr), tuple((need, tuple(keys)) for need, keys in uses.items())) if uses else None
+
+
+def key_of_repository(left: Mapping[int, Left], again: Again) -> Iterator[tuple[int, Hit]]:
+    """A key that a Secret or ConfigMap of the repository does not have.
+
+    Values: ``kind``, ``name``, ``key``, ``effect``, ``meant``.
+    """
+    for number, need, used, offered in _met(left):
+        keys = _together(left, offered)
+        if not keys or keys.issuperset(used):
+            continue
+        job = again(number)
+        for group in job.pods:
+            for use in _uses(group):
+                if (use.kind, use.name) == (need.kind, need.name) and use.key not in keys:
+                    meant = did_you_mean(use.key, keys) or f"; it has {shown_list(sorted(keys))}"
+                    values = {"kind": use.kind, "name": use.name, "key": use.key, "effect": use.effect}
+                    related = [_content_place(again(offered[0]).groups[0].doc)]
+                    hit = Hit(use.path, {**values, "meant": meant}, related, doc=group.doc, group=group)
+                    yield number, hit
+
+
+class Use(NamedTuple):
+    """A key that a Pod takes of a Secret or ConfigMap: where, and what happens without it."""
+
+    kind: str
+    name: str
+    key: str
+    path: Path
+    effect: str
+
+
+def _uses(group: Group) -> Iterator[Use]:
+    for reference in references(group):
+        if reference.key:
+            yield Use(reference.kind, reference.name, reference.key, reference.key_path, _effect(reference))
+    volumes = {
+        text(volume, "name"): volume for _, volume in entries(mapping(group.doc.data, "spec"), "volumes")
+    }
+    for base, container in (*containers(group), *init_containers(group)):
+        for number, mount in entries(container, "volumeMounts"):
+            source = _source(volumes.get(text(mount, "name"), {}))
+            if source is None:
+                continue
+            at: Path = (*base, "volumeMounts", number)
+            if text(mount, "subPath"):
+                key = normpath(text(mount, "subPath"))
+                if "/" not in key:
+                    yield Use(*source, key, (*at, "subPath"), "so that an empty folder is mounted there")
+                continue
+            folder = normpath(text(mount, "mountPath") or "/")
+            for program in programs_read(group, base, container):
+                key = _below(folder, program, container)
+                if key:
+                    effect = (
+                        f"so that {program.path} does not exist: the mount hides what the image has there"
+                    )
+                    yield Use(*source, key, (*at, "mountPath"), effect)
+
+
+def _below(folder: str, program: Program, container: Mapping[str, Any]) -> str:
+    """The first step of the path of a program below a folder, where no mount further down holds it."""
+    if not program.path.startswith(f"{folder}/"):
+        return ""
+    mounts = (normpath(text(mount, "mountPath") or "/") for _, mount in entries(container, "volumeMounts"))
+    if any(f"{program.path}/".startswith(f"{one}/") and len(one) > len(folder) for one in mounts):
+        return ""
+    below = program.path.removeprefix(f"{folder}/")
+    return "" if "/" in below else below  # what lies in a folder is no key, which program-hidden reports
+
+
+def _source(volume: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The kind and name of the object whose keys are the files of a volume, where it lists none itself."""
+    for kind, field, name in (("ConfigMap", "configMap", "name"), ("Secret", "secret", "secretName")):
+        source = mapping(volume, field)
+        if text(source, name) and "items" not in source and source.get("optional") is not True:
+            return kind, text(source, name)
+    return None
+
+
+def _effect(reference: Reference) -> str:
+    if "env" in reference.path:
+        return "so that the container stays in CreateContainerConfigError"
+    return "so that the volume is not mounted, and the Pod stays in ContainerCreating"
+
+
+def _together(left: Mapping[int, Left], offered: list[int]) -> frozenset[str]:
+    """What objects of one name offer; nothing where one of them does not tell."""
+    each = [left[one].content for one in offered]
+    return frozenset(name for content in each for name in content) if all(each) else frozenset()
+
+
+def _met(left: Mapping[int, Left]) -> Iterator[tuple[int, Need, tuple[str, ...], list[int]]]:
+    """The objects that jobs need and the repository has: the job, the object, its keys, those of its name."""
+    there: dict[Need, list[int]] = {}
+    for number, one in left.items():
+        if one.object is not None:
+            there.setdefault(one.object, []).append(number)
+    for number, one in left.items():
+        for need, used in one.uses:
+            if need in there:
+                beside = [other for other in there[need] if left[other].file == one.file]
+                yield number, need, used, beside or there[need]
+
+
+def _object_left(job: Job, kind: str) -> Left | None:
+    data = job.groups[0].doc.data
+    if data.get("kind") != kind or data.get("apiVersion") != "v1":
+        return None
+    metadata = mapping(data, "metadata")
+    which = Need(kind, text(metadata, "namespace"), text(metadata, "name"))
+    return Left(_file(job.groups[0].doc), object=which, content=_content(data)) if which.name else None
+
+
+def _content(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The access modes of a claim, or the keys of an object; empty where the file does not tell all."""
+    if data["kind"] == "PersistentVolumeClaim":
+        return tuple(mode for _, mode in texts(mapping(data, "spec"), "accessModes"))
+    metadata = mapping(data, "metadata")
+    marks = (key for field in ("labels", "annotations") for key in mapping(metadata, field))
+    if data.get("type") in _FILLED_TYPES or any(
+        word in str(key).lower() for key in marks for word in _FILLED_BY
+    ):
+        return ()
+    return tuple(str(key) for field in _CONTENT[data["kind"]] for key in mapping(data, field))
+
+
+def _content_place(doc: Doc) -> tuple[Doc, Path, str]:
+    fields = [field for field in ("stringData", "data", "binaryData") if mapping(doc.data, field)]
+    first = next(iter(mapping(doc.data, fields[0])), None) if fields else None
+    path: Path = (fields[0], first) if fields and first is not None else written(doc.data, "metadata", "name")
+    return doc, path, "the keys that it has"
+
+
+def _file(doc: Doc) -> str:
+    source = trace(doc, written(doc.data, "metadata", "name"))[-1].doc.source
+    return source.file if source is not None else ""

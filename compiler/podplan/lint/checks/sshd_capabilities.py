@@ -1,0 +1,38 @@
+"""Capabilities that sshd needs and that its container has dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.kubernetes.shape import mapping, texts
+from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, starts_sshd
+from podplan.lint.checks._jobs import mode, shown_list
+from podplan.lint.subject import Hit, Subject
+from podplan.provenance import Path
+from podplan.typing import Any
+
+
+def sshd_without_capabilities(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """An sshd of root without what it needs. Values: ``missing``, ``all``: what sshd needs."""
+    own = mapping(subject.data, "securityContext")
+    context = {**mapping(mapping(subject.doc.data, "spec"), "securityContext"), **own}
+    is_root = not context.get("runAsUser") and context.get("runAsNonRoot") is not True
+    if not is_root or own.get("privileged") is True or mode(subject.job, "debug"):
+        return
+    capabilities = mapping(own, "capabilities")
+    dropped = [(at, _name(text)) for at, text in texts(capabilities, "drop")]
+    added = {_name(text) for _, text in texts(capabilities, "add")}
+    names = {name for _, name in dropped}
+    missing = [
+        name
+        for name in CAPABILITIES_AS_ROOT
+        if ("ALL" in names or name in names) and name not in added and ("ALL" not in added or name in names)
+    ]
+    if missing and starts_sshd(subject.data):
+        at = next(number for number, name in dropped if name == "ALL" or name in missing)
+        path: Path = ("securityContext", "capabilities", "drop", at)
+        yield Hit(path, {"missing": shown_list(missing), "all": f"[{', '.join(CAPABILITIES_AS_ROOT)}]"})
+
+
+def _name(text: str) -> str:
+    return text.upper().removeprefix("CAP_")

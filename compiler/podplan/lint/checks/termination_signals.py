@@ -1,0 +1,87 @@
+"""Trainings that rely on SIGTERM and do not get it.
+
+Source: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path, below
+from podplan.kubernetes.shape import entries, mapping, text
+from podplan.launchers.exit_status import is_training, is_work
+from podplan.launchers.processes import Process, steps
+from podplan.launchers.signals import Unsignalled, unsignalled
+from podplan.lint.checks._jobs import mode
+from podplan.lint.checks._processes import process_of
+from podplan.lint.checks.exec_words import is_of_controller
+from podplan.lint.checks.exit_statuses import command_name
+from podplan.lint.checks.grace_period import DEFAULT_GRACE
+from podplan.lint.subject import Hit, Subject
+from podplan.patterns import pattern
+from podplan.typing import Any, NamedTuple
+
+# Options and variables by which a program saves its state when it is told to end.
+_HANDLES = pattern(
+    r"sigterm|(?:on|handle|catch|exit)[-_]signals?|signals?[-_]handl|(?:on|at|before|handle)[-_]preempt"
+    r"|preempt\w*[-_](?:save|checkpoint|handl)|(?:on|at|before)[-_]term|graceful[-_]?(?:shut|stop|exit|term)"
+)
+_OFF = frozenset(("false", "0", "no", "off", "none", ""))
+
+
+class Reason(NamedTuple):
+    """Why a training is taken to rely on SIGTERM: a clause, and where that is written."""
+
+    said: str
+    label: str
+    place: Path
+
+
+def signal_kept_by_shell(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """A program that relies on SIGTERM, and whose shell keeps it; values ``program``, ``how``, ``reason``."""
+    if subject.job.cr is not None and mode(subject.job, "debug"):
+        return
+    spec = mapping(subject.doc.data, "spec")
+    if spec.get("shareProcessNamespace") is True:
+        return
+    process = process_of(subject.data)
+    for found in unsignalled(process):
+        reason = _reason(found, process, subject, spec) if is_work(found.process) else None
+        if reason is None or is_of_controller(subject, found.process.path):
+            continue
+        place = reason.place if reason.place[:1] == ("spec",) else below(subject.base, reason.place)
+        values = {
+            "program": command_name(found.process.words),
+            "how": found.how,
+            "reason": reason.said,
+        }
+        yield Hit(found.process.place, values, related=[(subject.doc, place, reason.label)])
+        return
+
+
+def _reason(found: Unsignalled, process: Process, subject: Subject, spec: Mapping[str, Any]) -> Reason | None:
+    for word in found.process.words[1:]:
+        name, equals, value = word.text.partition("=")
+        is_on = not equals or value.lower() not in _OFF
+        if name.startswith("-") and is_on and _HANDLES.search(name.lower()):
+            return Reason(f"{name} relies on it", "it relies on SIGTERM", word.place)
+    if not is_training(found.process):
+        return None
+    for number, entry in entries(subject.data, "env"):
+        name = text(entry, "name")
+        if _HANDLES.search(name.lower()) and text(entry, "value").lower() not in _OFF:
+            return Reason(f"{name} relies on it", "it relies on SIGTERM", ("env", number, "value"))
+    grace = spec.get("terminationGracePeriodSeconds")
+    if not isinstance(grace, int) or grace <= DEFAULT_GRACE or not _is_alone(subject, spec):
+        return None
+    last = [inner for _, inner in steps(process) if is_work(inner)][-1:]
+    if last != [found.process]:
+        return None  # it cannot be told which of the programs needs the time
+    said = f"the Pod gives it {grace} seconds to end"
+    return Reason(said, "the grace period of the Pod", ("spec", "terminationGracePeriodSeconds"))
+
+
+def _is_alone(subject: Subject, spec: Mapping[str, Any]) -> bool:
+    """Whether nothing else of the Pod can need its grace period."""
+    others = [*entries(spec, "containers"), *entries(spec, "initContainers")]
+    return len(others) == 1 and not mapping(mapping(subject.data, "lifecycle"), "preStop")

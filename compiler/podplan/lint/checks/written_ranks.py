@@ -1,0 +1,185 @@
+"""Ranks and world sizes that a GenericJob gives its replicas itself, since its controller gives none.
+
+Rank 0 waits until as many processes as the world size says have joined, each with a rank of its own.
+Source: https://docs.pytorch.org/docs/stable/distributed.html#environment-variable-initialization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from podplan.findings import Path
+from podplan.groups import Group, at_index
+from podplan.launchers import kubelet
+from podplan.lint.checks._hosts import is_loopback, pod
+from podplan.lint.checks._jobs import counted, gpus, mode, replicas_written
+from podplan.lint.checks._launches import Launch, last, launches, same_on, variable_path
+from podplan.lint.checks._options import given
+from podplan.lint.checks._resources import training
+from podplan.lint.checks._training import env
+from podplan.lint.subject import Hit, Job, Subject
+from podplan.typing import Any, NamedTuple
+
+# The names of a rank and of the world that it belongs to: variables, and options of scripts.
+_VARIABLES = (("RANK", "WORLD_SIZE"), ("JAX_PROCESS_ID", "JAX_NUM_PROCESSES"))
+_OPTIONS = (("rank", "world_size"), ("process_id", "num_processes"))
+_ONE_PROCESS = ("LOCAL_RANK", "LOCAL_WORLD_SIZE")
+
+
+class Member(NamedTuple):
+    """Replicas that join with ranks from ``first`` to ``last``, and the world size that they know."""
+
+    group: Group
+    first: int
+    last: int
+    world: int
+    rank_path: Path
+    world_path: Path
+    processes: int
+
+    @property
+    def is_range(self) -> bool:
+        """Whether each replica has a rank of its own."""
+        return self.last - self.first == self.group.replicas - 1
+
+
+class Value(NamedTuple):
+    """A value in one replica, None where it is not known, and its place in the Pod."""
+
+    text: str | None
+    path: Path
+
+
+def written_ranks(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
+    """Ranks that two replicas have, or a world size that is not the number of ranks; value ``what``."""
+    job = subject.job
+    if mode(job, "debug"):
+        return
+    for names in (*_VARIABLES, *_OPTIONS):
+        members = _members(job, names)
+        if not members:
+            continue
+        same = list(_same_ranks(members, names[0]))
+        yield from same
+        if not same:
+            yield from _other_world(job, members, names)
+        return
+
+
+def _same_ranks(members: list[Member], name: str) -> Iterator[Hit]:
+    for at, member in enumerate(members):
+        group = member.group
+        if group.replicas > 1 and not member.is_range:
+            if member.first == member.last:
+                what = f"{name} is {member.first} in all {group.replicas} replicas of {group.role}"
+                yield _hit(member, member.rank_path, what)
+            continue
+        for other in members[:at]:
+            rank = max(member.first, other.first)
+            if other.is_range and rank <= min(member.last, other.last):
+                what = f"{name} is {rank} in a replica of {other.group.role} and in one of {group.role}"
+                if other.first == member.first == 0:
+                    what += ": the ranks of both types count from 0"
+                related = [(other.group.doc, other.rank_path, f"{name} of {other.group.role}")]
+                yield _hit(member, member.rank_path, what, related)
+                return
+
+
+def _other_world(job: Job, members: list[Member], names: tuple[str, str]) -> Iterator[Hit]:
+    total = sum(member.group.replicas for member in members)
+    processes = max(member.processes for member in members)
+    highest = max(member.last for member in members)
+    for member in members:
+        world = member.world
+        if world % total == 0 and 0 < world // total <= processes and (world != total or highest < world):
+            continue
+        are = f"{counted(total, 'replica')} with a {names[0]}"
+        happens = f"all wait for rank {total}" if world > total else f"rank {highest} is not below it"
+        if world == total:
+            happens = f"rank {highest} is not below it"
+        what = f"{names[1]} is {world} and the job has {are}: {happens}"
+        yield _hit(member, member.world_path, what, replicas_written(job))
+        return
+
+
+def _hit(member: Member, path: Path, what: str, related: Any = ()) -> Hit:
+    return Hit(path, {"what": what}, related, doc=member.group.doc, group=member.group)
+
+
+def _members(job: Job, names: tuple[str, str]) -> list[Member]:
+    """The replicas that join by such names; empty where any value is not known."""
+    members: list[Member] = []
+    for group in job.pods:
+        found = _values(job, group, names)
+        if found is None:
+            continue
+        first, end, world = found
+        numbers = [value.text or "" for value in (first, end, world)]
+        if not all(number.isdecimal() and len(number) < 8 for number in numbers):
+            return []
+        low, high, size = map(int, numbers)
+        if low == high == 0 and size <= _processes(group):
+            continue  # it trains alone
+        members.append(Member(group, low, high, size, first.path, world.path, _processes(group)))
+    return members
+
+
+def _processes(group: Group) -> int:
+    """How many processes a replica may start by itself, each with a rank."""
+    found = training(group)
+    fixed = found is not None and any(name in _ONE_PROCESS for _, name, _ in env(found[1]))
+    return 1 if fixed else max(gpus(group), 1)
+
+
+def _values(job: Job, group: Group, names: tuple[str, str]) -> tuple[Value, Value, Value] | None:
+    """The ranks of the first and the last replica and the world size; None where the group has none."""
+    of_group = [launch for launch in launches(job) if launch.group is group]
+    if any(launch.is_launcher or launch.invocation.facts is not None for launch in of_group):
+        return None  # it gives its processes ranks itself
+    for launch in of_group:
+        end = same_on(launch, last(group))
+        if launch.invocation.conditional or end is None or _meets_elsewhere(job, launch):
+            continue
+        first, final = _value(launch, names[0]), _value(end, names[0])
+        world = _value(launch, names[1])
+        if first is not None and final is not None and world is not None:
+            return first, final, world
+    return _of_image(group, names) if not of_group and names in _VARIABLES else None
+
+
+def _meets_elsewhere(job: Job, launch: Launch) -> bool:
+    """Whether a program meets others at a host that is no replica of this job."""
+    host = launch.invocation.variables.get("MASTER_ADDR")
+    return bool(host) and not is_loopback(host or "") and pod(job, host or "") is None
+
+
+def _value(launch: Launch, name: str) -> Value | None:
+    """The value of a variable or of an option of a program."""
+    if name.isupper():
+        if name not in launch.invocation.variables:
+            return None
+        path = variable_path(launch, name) or launch.place(launch.invocation.word)
+        return Value(launch.invocation.variables[name], path)
+    found = [one for one in given(launch.invocation.arguments) if one.last == name]
+    return Value(found[-1].value, launch.place(found[-1].word)) if found else None
+
+
+def _of_image(group: Group, names: tuple[str, str]) -> tuple[Value, Value, Value] | None:
+    """The same for a container that runs the program of its image."""
+    found = training(group)
+    if found is None:
+        return None
+    path, container = found
+    places: dict[str, Path] = {name: (*path, "env", at, "value") for at, name, _ in env(container)}
+    if not all(name in places for name in names):
+        return None
+    values = []
+    for index in (group.start, last(group)):
+        pod = at_index(group.doc, index) if group.doc.varies else group.doc.data
+        values.append(kubelet.environment(pod["spec"]["containers"][path[-1]]))
+    rank, world = names
+    return (
+        Value(values[0].get(rank), places[rank]),
+        Value(values[1].get(rank), places[rank]),
+        Value(values[0].get(world), places[world]),
+    )

@@ -1,0 +1,155 @@
+"""Claims, Secrets and ConfigMaps of the repository against the jobs that use them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from podplan.check import check_sources
+from podplan.emit import emit
+from podplan.lint.catalogue import ours
+from podplan.lint.selection import Selection, selected
+from podplan.pipeline import Settings
+from podplan.reading import Reader
+from podplan.source import read
+from tests.policies import findings
+
+Data = dict[str, Any]
+
+
+def job(replicas: int = 2, spec: Data | None = None, namespace: str = "nlp", **container: Any) -> Data:
+    main = {"name": "train", "image": "train:1", "command": ["./train"], **container}
+    template = {"spec": {"containers": [main], **(spec or {})}}
+    return {
+        "apiVersion": "batch.tensorstack.dev/v1beta1",
+        "kind": "GenericJob",
+        "metadata": {"name": "a", "namespace": namespace},
+        "spec": {"replicaSpecs": [{"type": "worker", "replicas": replicas, "template": template}]},
+    }
+
+
+def with_object(kind: str, name: str, namespace: str = "nlp", /, **fields: Any) -> Data:
+    metadata = {"name": name, "namespace": namespace, **fields.pop("metadata", {})}
+    return {"apiVersion": "v1", "kind": kind, "metadata": metadata, **fields}
+
+
+def said(code: str, *objects: Data) -> list[str]:
+    return [found.message for found in findings({"objects": list(objects)}, code) if found.rule == code]
+
+
+def claim(*modes: str, namespace: str = "nlp") -> Data:
+    return with_object("PersistentVolumeClaim", "data", namespace, spec={"accessModes": list(modes)})
+
+
+def mounting(replicas: int = 2, *, read_only: bool = False, **spec: Any) -> Data:
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]
+    mounts = [{"name": "d", "mountPath": "/d", "readOnly": read_only}]
+    return job(replicas, {"volumes": volumes, **spec}, volumeMounts=mounts)
+
+
+def test_claims_for_one_node_or_pod() -> None:
+    assert said("VOL050", mounting(), claim("ReadWriteOnce"))
+    assert "for one Pod" in said("VOL050", mounting(), claim("ReadWriteOncePod"))[0]
+    assert said("VOL050", claim("ReadWriteOnce"), mounting()), "the order does not count"
+    assert said("VOL050", mounting(), claim("ReadWriteOnce", "ReadOnlyMany"))
+
+
+@pytest.mark.parametrize(
+    ("given", "objects"),
+    [
+        (mounting(1), [claim("ReadWriteOnce")]),
+        (mounting(), [claim("ReadWriteMany")]),
+        (mounting(), [claim("ReadWriteOnce", "ReadWriteMany")]),
+        (mounting(read_only=True), [claim("ReadWriteOnce", "ReadOnlyMany")]),
+        (mounting(), [claim("ReadWriteOnce", namespace="other")]),
+        (mounting(), [claim("ReadWriteOnce"), claim("ReadWriteMany")]),
+        (mounting(), [claim()]),
+        (mounting(nodeSelector={"kubernetes.io/hostname": "n1"}), [claim("ReadWriteOnce")]),
+    ],
+)
+def test_claims_that_all_can_mount(given: Data, objects: list[Data]) -> None:
+    assert said("VOL050", given, *objects) == []
+
+
+def of_key(key: str, kind: str = "secretKeyRef", name: str = "s", **more: Any) -> Data:
+    return job(1, env=[{"name": "A", "valueFrom": {kind: {"name": name, "key": key, **more}}}])
+
+
+def test_keys_that_are_missing() -> None:
+    secret = with_object("Secret", "s", stringData={"api-key": "x"}, data={"url": "eA=="})
+    config = with_object("ConfigMap", "s", data={"a.yaml": "x"}, binaryData={"b": "eA=="})
+    assert said("VOL051", of_key("token"), secret)
+    assert said("VOL051", of_key("c", "configMapKeyRef"), config)
+    volume = {"name": "v", "configMap": {"name": "s", "items": [{"key": "a.yml", "path": "a"}]}}
+    assert said("VOL051", job(1, {"volumes": [volume]}), config)
+    volume = {
+        "name": "v",
+        "projected": {"sources": [{"secret": {"name": "s", "items": [{"key": "k", "path": "a"}]}}]},
+    }
+    assert said("VOL051", job(1, {"volumes": [volume]}), secret)
+    mounts = [{"name": "v", "mountPath": "/app/a.yml", "subPath": "a.yml"}]
+    volumes = [{"name": "v", "configMap": {"name": "s"}}]
+    assert said("VOL051", job(1, {"volumes": volumes}, volumeMounts=mounts), config)
+    assert not any("eA==" in message for message in said("VOL051", of_key("token"), secret))
+
+
+@pytest.mark.parametrize(
+    ("given", "objects"),
+    [
+        (of_key("api-key"), [with_object("Secret", "s", stringData={"api-key": "x"})]),
+        (of_key("k", optional=True), [with_object("Secret", "s", stringData={"api-key": "x"})]),
+        (of_key("k"), [with_object("Secret", "s", "other", stringData={"api-key": "x"})]),
+        (of_key("k"), [with_object("Secret", "s")]),
+        (of_key("k"), [with_object("ConfigMap", "s", data={"api-key": "x"})]),
+        (
+            of_key("k"),
+            [with_object("Secret", "s", data={"a": "x"}), with_object("Secret", "s", data={"k": "x"})],
+        ),
+        (
+            of_key("token"),
+            [with_object("Secret", "s", type="kubernetes.io/service-account-token", data={"a": "eA=="})],
+        ),
+        (
+            of_key("k"),
+            [
+                with_object(
+                    "Secret", "s", data={"a": "eA=="}, metadata={"annotations": {"vault.example/merge": "y"}}
+                )
+            ],
+        ),
+    ],
+)
+def test_keys_that_are_there_or_not_known(given: Data, objects: list[Data]) -> None:
+    assert said("VOL051", given, *objects) == []
+
+
+def running(command: list[str], path: str, **container: Any) -> Data:
+    volumes = [{"name": "v", "configMap": {"name": "s"}}]
+    mounts = [{"name": "v", "mountPath": path}]
+    return job(1, {"volumes": volumes}, command=command, volumeMounts=mounts, **container)
+
+
+def test_a_config_map_over_the_program() -> None:
+    config = with_object("ConfigMap", "s", data={"hyp.yaml": "x", "run.sh": "x"})
+    assert said("VOL051", running(["python", "/w/train.py"], "/w"), config)
+    assert said("VOL051", running(["torchrun", "--standalone", "/w/train.py"], "/w/"), config)
+    assert said("VOL051", running(["python", "train.py"], "/w", workingDir="/w"), config)
+    assert said("VOL051", running(["/w/train", "--a"], "/w"), config)
+    assert not said("VOL051", running(["bash", "/w/run.sh"], "/w"), config)
+    assert not said("VOL051", running(["python", "/w/train.py"], "/w/config"), config)
+    assert not said("VOL051", running(["python", "train.py"], "/w"), config), "nobody knows the folder"
+    assert not said("VOL051", running(["bash", "-c", "cp -r /src /w; python /w/train.py"], "/w"), config)
+
+
+def test_the_object_in_the_file_of_the_job_counts_before_others() -> None:
+    def said_of(*files: list[Data]) -> list[str]:
+        sources = [read(emit(docs).encode(), f"{number}.yaml") for number, docs in enumerate(files)]
+        policies = tuple(selected(ours(), Selection(select=("VOL051",))))
+        return [one.message for one in check_sources(sources, Settings(policies=policies), Reader()).findings]
+
+    lacks, has = (with_object("Secret", "s", stringData={key: "x"}) for key in ("url", "token"))
+    assert len(said_of([of_key("token"), lacks], [has])) == 1
+    assert said_of([of_key("token"), has], [lacks]) == []
+    assert said_of([of_key("token")], [has], [lacks]) == []
+    assert len(said_of([of_key("token")], [lacks])) == 1

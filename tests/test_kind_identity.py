@@ -1,0 +1,63 @@
+"""Which documents count as jobs: by group and kind, also where one of them is missing or misspelt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from podplan.kinds.registry import PACKAGES, T9K, GroupVersionKind, find_kind, iter_kinds_named, load_spec
+from podplan.reading.documents import items
+from podplan.source import read
+from tests.command import podplan
+
+JOB = """\
+{version}kind: PyTorchTrainingJob
+metadata: {{name: a}}
+spec:
+  replicaSpecs:
+  - type: worker
+    template: {{spec: {{containers: [{{name: pytorch, image: 'example.com/a:1', command: [python]}}]}}}}
+"""
+
+
+def write_job(folder: Path, version: str) -> None:
+    (folder / "job.yaml").write_text(JOB.format(version=version))
+
+
+@pytest.mark.parametrize("named", [["job.yaml"], ["."]], ids=str)
+def test_a_job_without_api_version_is_reported(tmp_path: Path, named: list[str]) -> None:
+    write_job(tmp_path, "")
+    ended = podplan("check", "--isolated", "--format", "concise", *named, cwd=tmp_path)
+    assert 'error SCHEMA003 required field "apiVersion" is missing' in ended.out.replace(":", "")
+    assert ended.code == 1
+
+
+@pytest.mark.parametrize("version", ["batch.tensorstak.dev/v1beta1", "tensorstack.dev/v1beta1"])
+def test_a_group_that_is_probably_misspelt_is_reported(tmp_path: Path, version: str) -> None:
+    write_job(tmp_path, f"apiVersion: {version}\n")
+    ended = podplan("check", "--isolated", ".", cwd=tmp_path)
+    assert f'the job kinds are in {T9K.api_version}, not in "{version}"' in ended.out
+    assert "job.yaml:1:13" in ended.out
+    assert ended.code == 1
+
+
+@pytest.mark.parametrize("version", ["example.com/v1", "kubeflow.org/v1", "v1", "batch/v1"])
+def test_a_kind_of_another_group_is_no_job_of_ours(version: str) -> None:
+    source = read(JOB.format(version=f"apiVersion: {version}\n").encode(), "job.yaml")
+    assert [item.what for item in items(source)] == ["other"]
+
+
+def test_kinds_are_found_by_group_and_name() -> None:
+    kind = GroupVersionKind("batch.tensorstack.dev", "v1beta1", "GenericJob")
+    assert find_kind("batch.tensorstack.dev/v1beta1", "GenericJob") == kind
+    assert list(iter_kinds_named("GenericJob")) == [kind]
+    assert find_kind("example.com/v1", "GenericJob") is None
+    assert find_kind(None, ["GenericJob"]) is None
+
+
+@pytest.mark.parametrize("kind", PACKAGES, ids=lambda kind: kind.kind)
+def test_every_kind_answers(kind: GroupVersionKind) -> None:
+    spec = load_spec(kind)
+    assert spec.plural == f"{kind.kind.lower()}s"
+    assert all(fields for fields in spec.dialects.values())
