@@ -58,7 +58,7 @@ def test_its_commands(tree: Path) -> None:
 
 
 def test_its_numbers() -> None:
-    assert f"less than {FEWEST_FILES} files" in PAGE
+    assert f"fewer than {FEWEST_FILES} files" in PAGE
     assert f"at most {cache.MAX_ENTRIES}, of {cache.MAX_BYTES // 2**20} MB together" in PAGE
     for name in (cache.OFF, cache.FOLDER):
         assert name in PAGE

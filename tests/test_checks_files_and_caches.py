@@ -71,7 +71,7 @@ def init(command: list[str], path: str = "", name: str = "v0", **more: Any) -> D
 )
 def test_programs_that_a_mount_hides(command: list[str], path: str, volume: Data, folder: str) -> None:
     more = {"workingDir": folder} if folder else {}
-    assert len(said(job(command, {path: volume}, **more), "VOL052")) == 1
+    assert len(said(job(command, {path: volume}, **more), "VOL015")) == 1
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_programs_that_a_mount_hides(command: list[str], path: str, volume: Data
     ],
 )
 def test_programs_that_may_be_there(given: Data) -> None:
-    assert said(given, "VOL052") == []
+    assert said(given, "VOL015") == []
 
 
 USES = ["python", "train.py", "--model=/models/base/m"]
@@ -117,30 +117,30 @@ USES = ["python", "train.py", "--model=/models/base/m"]
     ],
 )
 def test_files_outside_of_volumes(command: list[str]) -> None:
-    assert len(said(job(USES, {"/work": CLAIM}, pod=init(command, "/work")), "VOL053")) == 1
-    assert not said(job(USES, {"/models": CLAIM}, pod=init(command, "/models")), "VOL053")
-    assert not said(job(["python", "train.py"], {"/work": CLAIM}, pod=init(command, "/work")), "VOL053")
+    assert len(said(job(USES, {"/work": CLAIM}, pod=init(command, "/work")), "VOL016")) == 1
+    assert not said(job(USES, {"/models": CLAIM}, pod=init(command, "/models")), "VOL016")
+    assert not said(job(["python", "train.py"], {"/work": CLAIM}, pod=init(command, "/work")), "VOL016")
 
 
 def test_files_that_the_image_fetches() -> None:
     given = job(USES, {"/work": CLAIM}, pod=init(["x"], "/work", args=["cp", "s3://m/*", "/models/base/"]))
     pod = given["spec"]["replicaSpecs"][0]["template"]["spec"]
     del pod["initContainers"][0]["command"]
-    assert said(given, "VOL053")
+    assert said(given, "VOL016")
     pod["initContainers"][0]["args"] = ["--config", "/models/base"]
-    assert not said(given, "VOL053")
+    assert not said(given, "VOL016")
 
 
 def test_files_from_the_image_of_an_init_container() -> None:
     given = job(USES, {"/models": EMPTY}, pod=init(["cp", "-r", "/models/base", "/out/"], "/out"))
-    assert not said(given, "VOL053")
-    assert said(job(USES, {"/models": EMPTY}, pod=init(["cp", "-r", "/x", "/models/base"])), "VOL053")
-    assert not said(job(USES, {"/models": CLAIM}, pod=init(["cp", "-r", "/x", "/models/base"])), "VOL053")
+    assert not said(given, "VOL016")
+    assert said(job(USES, {"/models": EMPTY}, pod=init(["cp", "-r", "/x", "/models/base"])), "VOL016")
+    assert not said(job(USES, {"/models": CLAIM}, pod=init(["cp", "-r", "/x", "/models/base"])), "VOL016")
     unpacks = init(["sh", "-c", "wget -P /tmp https://a/x && tar -xf /tmp/x -C /work"], "/work")
     env = [{"name": "TMPDIR", "value": "/tmp"}]
-    assert not said(job(USES, {"/work": CLAIM}, env=env, pod=unpacks), "VOL053")
+    assert not said(job(USES, {"/work": CLAIM}, env=env, pod=unpacks), "VOL016")
     both = ["bash", "-c", "cp -r /a /models/base; python train.py --model=/models/base"]
-    assert not said(job(both, {"/work": CLAIM}, pod=init(["cp", "/x", "/models/base"], "/work")), "VOL053")
+    assert not said(job(both, {"/work": CLAIM}, pod=init(["cp", "/x", "/models/base"], "/work")), "VOL016")
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_files_from_the_image_of_an_init_container() -> None:
 )
 def test_preparation_in_a_sidecar(command: list[str]) -> None:
     assert (
-        len(said(job(["./t"], {"/d": EMPTY}, pod=init(command, "/d", restartPolicy="Always")), "LIFE050"))
+        len(said(job(["./t"], {"/d": EMPTY}, pod=init(command, "/d", restartPolicy="Always")), "LIFE025"))
         == 1
     )
-    assert not said(job(["./t"], {"/d": EMPTY}, pod=init(command, "/d")), "LIFE050")
+    assert not said(job(["./t"], {"/d": EMPTY}, pod=init(command, "/d")), "LIFE025")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_preparation_in_a_sidecar(command: list[str]) -> None:
     ],
 )
 def test_sidecars(command: list[str]) -> None:
-    assert not said(job(["./t"], {"/d": EMPTY}, pod=init(command, "/d", restartPolicy="Always")), "LIFE050")
+    assert not said(job(["./t"], {"/d": EMPTY}, pod=init(command, "/d", restartPolicy="Always")), "LIFE025")
 
 
 def code(path: str, name: str = "code", **more: Any) -> Data:
@@ -193,14 +193,14 @@ def test_code_that_is_mounted_elsewhere() -> None:
         ("/repo", "repo-claim"),
         ("/scripts", "scripts"),
     ):
-        assert len(said(code(path, name), "VOL054")) == 1, path
-    assert not said(code("/workspace", "code"), "VOL054")
-    assert not said(code("/data", "code"), "VOL054")
-    assert not said(code("/code", "codellama-data"), "VOL054")
-    assert not said(code("/code", env=[{"name": "PYTHONPATH", "value": "/code/lib"}]), "VOL054")
-    assert not said(code("/code", command=["python", "/code/train.py"]), "VOL054")
-    assert not said(code("/code", command=["bash", "-c", "cd /x; python train.py"]), "VOL054")
-    assert not said(code("/code", workingDir=""), "VOL054"), "the image may begin there"
+        assert len(said(code(path, name), "VOL017")) == 1, path
+    assert not said(code("/workspace", "code"), "VOL017")
+    assert not said(code("/data", "code"), "VOL017")
+    assert not said(code("/code", "codellama-data"), "VOL017")
+    assert not said(code("/code", env=[{"name": "PYTHONPATH", "value": "/code/lib"}]), "VOL017")
+    assert not said(code("/code", command=["python", "/code/train.py"]), "VOL017")
+    assert not said(code("/code", command=["bash", "-c", "cd /x; python train.py"]), "VOL017")
+    assert not said(code("/code", workingDir=""), "VOL017"), "the image may begin there"
 
 
 def hub(words: list[str], volume: Data, path: str = "/cache", **env: str) -> Data:
@@ -213,27 +213,27 @@ MODEL = ["--model_name_or_path=org/Model-7B"]
 
 def test_offline_with_an_empty_cache() -> None:
     home = {"HF_HOME": "/cache/hf"}
-    assert said(hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", **home), "VOL055")
+    assert said(hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", **home), "VOL018")
     assert said(
-        hub(["--model", "org/m"], EMPTY, TRANSFORMERS_OFFLINE="true", HF_HUB_CACHE="/cache"), "VOL055"
+        hub(["--model", "org/m"], EMPTY, TRANSFORMERS_OFFLINE="true", HF_HUB_CACHE="/cache"), "VOL018"
     )
-    assert said(hub(["--dataset_name=org/d"], EMPTY, HF_DATASETS_OFFLINE="1", **home), "VOL055")
-    assert said(hub(MODEL, EMPTY, "/root/.cache", HF_HUB_OFFLINE="1"), "VOL055")
-    assert said(hub(MODEL, EMPTY, "/h", HF_HUB_OFFLINE="YES", HOME="/h"), "VOL055")
-    assert not said(hub(MODEL, EMPTY, HF_HUB_OFFLINE="0", **home), "VOL055")
-    assert not said(hub(MODEL, CLAIM, HF_HUB_OFFLINE="1", **home), "VOL055")
-    assert not said(hub(MODEL, EMPTY, "/other", HF_HUB_OFFLINE="1", **home), "VOL055")
+    assert said(hub(["--dataset_name=org/d"], EMPTY, HF_DATASETS_OFFLINE="1", **home), "VOL018")
+    assert said(hub(MODEL, EMPTY, "/root/.cache", HF_HUB_OFFLINE="1"), "VOL018")
+    assert said(hub(MODEL, EMPTY, "/h", HF_HUB_OFFLINE="YES", HOME="/h"), "VOL018")
+    assert not said(hub(MODEL, EMPTY, HF_HUB_OFFLINE="0", **home), "VOL018")
+    assert not said(hub(MODEL, CLAIM, HF_HUB_OFFLINE="1", **home), "VOL018")
+    assert not said(hub(MODEL, EMPTY, "/other", HF_HUB_OFFLINE="1", **home), "VOL018")
     for local in ("/models/m", "./m", "checkpoints/m", "org/m.yaml", "gpt2"):
-        assert not said(hub([f"--model={local}"], EMPTY, HF_HUB_OFFLINE="1", **home), "VOL055"), local
-    assert not said(hub([*MODEL, "--cache_dir=/m"], EMPTY, HF_HUB_OFFLINE="1", **home), "VOL055")
-    assert not said(hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", TRANSFORMERS_CACHE="/m", **home), "VOL055")
+        assert not said(hub([f"--model={local}"], EMPTY, HF_HUB_OFFLINE="1", **home), "VOL018"), local
+    assert not said(hub([*MODEL, "--cache_dir=/m"], EMPTY, HF_HUB_OFFLINE="1", **home), "VOL018")
+    assert not said(hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", TRANSFORMERS_CACHE="/m", **home), "VOL018")
     filled = hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", **home)
     filled["spec"]["replicaSpecs"][0]["template"]["spec"] |= init(["fetch"], "/cache")
-    assert not said(filled, "VOL055")
+    assert not said(filled, "VOL018")
     command = ["bash", "-c", "HF_HUB_OFFLINE=0 hf download org/m && python t.py --model=org/m"]
     itself = hub(MODEL, EMPTY, HF_HUB_OFFLINE="1", **home)
     itself["spec"]["replicaSpecs"][0]["template"]["spec"]["containers"][0]["command"] = command
-    assert not said(itself, "VOL055")
+    assert not said(itself, "VOL018")
 
 
 def board(log_dir: Data, words: list[str], path: str = "/runs", **mount: Any) -> Data:
@@ -249,18 +249,18 @@ def claim(name: str, *folders: str) -> Data:
 
 
 def test_logs_that_the_tensorboard_does_not_read() -> None:
-    assert said(board(claim("other", "tb"), ["--logdir=/runs/tb"]), "VOL056")
-    assert said(board(claim("c", "tb"), ["--logging_dir", "/runs/logs/a"]), "VOL056")
-    assert said(board(claim("c", "tb"), ["--logdir=/runs/tb"], subPath="a"), "VOL056")
-    assert said(board({"trainingLogFilesets": ["t9k://pvc/other/tb"]}, ["--tensorboard=/runs/tb"]), "VOL056")
-    assert said(board(claim("other", "tb"), []), "VOL056"), "no Pod mounts it"
-    assert not said(board(claim("c", "tb"), ["--logdir=/runs/tb"]), "VOL056")
-    assert not said(board(claim("c", "a/tb"), ["--logdir=/runs/tb"], subPath="a"), "VOL056")
-    assert not said(board(claim("c"), ["--logdir=/runs/tb"]), "VOL056")
-    assert not said(board(claim("c", "tb"), ["--logdir=/runs"]), "VOL056")
-    assert not said(board(claim("c", "x"), []), "VOL056")
+    assert said(board(claim("other", "tb"), ["--logdir=/runs/tb"]), "VOL019")
+    assert said(board(claim("c", "tb"), ["--logging_dir", "/runs/logs/a"]), "VOL019")
+    assert said(board(claim("c", "tb"), ["--logdir=/runs/tb"], subPath="a"), "VOL019")
+    assert said(board({"trainingLogFilesets": ["t9k://pvc/other/tb"]}, ["--tensorboard=/runs/tb"]), "VOL019")
+    assert said(board(claim("other", "tb"), []), "VOL019"), "no Pod mounts it"
+    assert not said(board(claim("c", "tb"), ["--logdir=/runs/tb"]), "VOL019")
+    assert not said(board(claim("c", "a/tb"), ["--logdir=/runs/tb"], subPath="a"), "VOL019")
+    assert not said(board(claim("c"), ["--logdir=/runs/tb"]), "VOL019")
+    assert not said(board(claim("c", "tb"), ["--logdir=/runs"]), "VOL019")
+    assert not said(board(claim("c", "x"), []), "VOL019")
     assert not said(
-        board({"logDir": {"s3": {"secretRef": {"name": "s"}, "uri": ["s3://a/b"]}}}, []), "VOL056"
+        board({"logDir": {"s3": {"secretRef": {"name": "s"}, "uri": ["s3://a/b"]}}}, []), "VOL019"
     )
 
 
@@ -276,13 +276,13 @@ def limited(volume: Data, *limits: str) -> Data:
 
 def test_folders_beyond_the_limit_of_a_pod() -> None:
     folder = {"emptyDir": {"sizeLimit": "50Gi"}}
-    assert said(limited(folder, "40Gi"), "RES050")
-    assert said(limited(folder, "40Gi", ""), "RES050"), "a container without a limit adds nothing"
-    assert not said(limited(folder, "30Gi", "30Gi"), "RES050"), "the limits of all count together"
-    assert not said(limited(folder, "50Gi"), "RES050")
-    assert not said(limited(folder, ""), "RES050")
-    assert not said(limited({"emptyDir": {"sizeLimit": "50Gi", "medium": "Memory"}}, "40Gi"), "RES050")
-    assert not said(limited(EMPTY, "40Gi"), "RES050")
+    assert said(limited(folder, "40Gi"), "RES014")
+    assert said(limited(folder, "40Gi", ""), "RES014"), "a container without a limit adds nothing"
+    assert not said(limited(folder, "30Gi", "30Gi"), "RES014"), "the limits of all count together"
+    assert not said(limited(folder, "50Gi"), "RES014")
+    assert not said(limited(folder, ""), "RES014")
+    assert not said(limited({"emptyDir": {"sizeLimit": "50Gi", "medium": "Memory"}}, "40Gi"), "RES014")
+    assert not said(limited(EMPTY, "40Gi"), "RES014")
 
 
 def test_debug_mode_that_no_deadline_ends() -> None:
@@ -292,15 +292,15 @@ def test_debug_mode_that_no_deadline_ends() -> None:
         given["spec"] |= {"runMode": {"debug": {"enabled": True}}, **more}
         return given
 
-    assert said(debug(2, 8), "LIFE051")
-    assert not said(debug(1, 8), "LIFE051"), "somebody works in one Pod"
-    assert not said(debug(2, 0), "LIFE051")
-    assert not said(debug(2, 8, runPolicy={"activeDeadlineSeconds": 3600}), "LIFE051")
+    assert said(debug(2, 8), "LIFE026")
+    assert not said(debug(1, 8), "LIFE026"), "somebody works in one Pod"
+    assert not said(debug(2, 0), "LIFE026")
+    assert not said(debug(2, 8, runPolicy={"activeDeadlineSeconds": 3600}), "LIFE026")
     off = debug(2, 8, runMode={"debug": {"enabled": False}})
-    assert not said(off, "LIFE051")
+    assert not said(off, "LIFE026")
     in_template = debug(2, 8)
     in_template["spec"]["replicaSpecs"][0]["template"]["spec"]["activeDeadlineSeconds"] = 3600
-    assert not said(in_template, "LIFE051")
+    assert not said(in_template, "LIFE026")
 
 
 def launching(kind: str, types: dict[str, list[str]], **spec: Any) -> Data:

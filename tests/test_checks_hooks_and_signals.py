@@ -73,7 +73,7 @@ def test_how_long_a_script_may_take(script: str, seconds: int) -> None:
 )
 def test_a_post_start_hook_has_to_end(command: list[str], is_endless: bool) -> None:
     hook = {"lifecycle": {"postStart": {"exec": {"command": command}}}}
-    assert bool(said([hook], "LIFE041")) is is_endless
+    assert bool(said([hook], "LIFE023")) is is_endless
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_post_start_hook_has_to_end(command: list[str], is_endless: bool) -> N
     ],
 )
 def test_a_shell_keeps_the_signal(command: list[str]) -> None:
-    assert said([{"command": command}], "LIFE042")
+    assert said([{"command": command}], "LIFE024")
 
 
 @pytest.mark.parametrize(
@@ -105,20 +105,20 @@ def test_a_shell_keeps_the_signal(command: list[str]) -> None:
     ],
 )
 def test_a_shell_keeps_no_signal_that_somebody_needs(command: list[str]) -> None:
-    assert not said([{"command": command}], "LIFE042")
+    assert not said([{"command": command}], "LIFE024")
 
 
 def test_a_long_grace_period_asks_for_the_signal() -> None:
     piped = {"command": ["bash", "-c", "python t.py | tee log"]}
-    assert said([piped], "LIFE042", terminationGracePeriodSeconds=600)
-    assert not said([piped], "LIFE042", terminationGracePeriodSeconds=30)
-    assert not said([piped], "LIFE042")
-    assert not said([piped, {"command": ["a"]}], "LIFE042", terminationGracePeriodSeconds=600)
-    assert not said([piped], "LIFE042", terminationGracePeriodSeconds=600, shareProcessNamespace=True)
+    assert said([piped], "LIFE024", terminationGracePeriodSeconds=600)
+    assert not said([piped], "LIFE024", terminationGracePeriodSeconds=30)
+    assert not said([piped], "LIFE024")
+    assert not said([piped, {"command": ["a"]}], "LIFE024", terminationGracePeriodSeconds=600)
+    assert not said([piped], "LIFE024", terminationGracePeriodSeconds=600, shareProcessNamespace=True)
     hook = {"lifecycle": {"preStop": {"exec": {"command": ["save"]}}}}
-    assert not said([piped | hook], "LIFE042", terminationGracePeriodSeconds=600)
+    assert not said([piped | hook], "LIFE024", terminationGracePeriodSeconds=600)
     followed = {"command": ["bash", "-c", "python t.py; python merge.py"]}
-    assert not said([followed], "LIFE042", terminationGracePeriodSeconds=600)
+    assert not said([followed], "LIFE024", terminationGracePeriodSeconds=600)
 
 
 def probe(port: int | str, action: str = "httpGet", kind: str = "livenessProbe") -> Data:
@@ -141,7 +141,7 @@ def probe(port: int | str, action: str = "httpGet", kind: str = "livenessProbe")
     ],
 )
 def test_a_probe_of_another_port(container: Data) -> None:
-    assert len(said([container], "NET031")) == 1
+    assert len(said([container], "NET012")) == 1
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_probe_of_another_port(container: Data) -> None:
     ],
 )
 def test_a_probe_that_may_be_right(containers: list[Data]) -> None:
-    assert not said(containers, "NET031")
+    assert not said(containers, "NET012")
 
 
 @pytest.mark.parametrize(

@@ -107,22 +107,22 @@ def by_hand(words: list[str], **restart: Any) -> Data:
 
 
 def test_elastic_without_restarts() -> None:
-    assert said(elastic({"maxRestarts": 0}), "LIFE060")
-    assert said(elastic({"maxRestarts": 0}, "Never"), "LIFE060")
-    assert said(elastic({"maxRestarts": 0}, "OnFailure"), "LIFE060")  # four retries for up to eight replicas
-    assert said(elastic({"extraOptions": ["--max-restarts=0"]}), "LIFE060")
-    assert said(by_hand(["--nnodes=2:4", "--max-restarts=0"]), "LIFE060")
-    assert said(by_hand(["--nnodes=2:4", "--max_restarts", "0"], policy="OnFailure", limit=2), "LIFE060")
+    assert said(elastic({"maxRestarts": 0}), "LIFE027")
+    assert said(elastic({"maxRestarts": 0}, "Never"), "LIFE027")
+    assert said(elastic({"maxRestarts": 0}, "OnFailure"), "LIFE027")  # four retries for up to eight replicas
+    assert said(elastic({"extraOptions": ["--max-restarts=0"]}), "LIFE027")
+    assert said(by_hand(["--nnodes=2:4", "--max-restarts=0"]), "LIFE027")
+    assert said(by_hand(["--nnodes=2:4", "--max_restarts", "0"], policy="OnFailure", limit=2), "LIFE027")
 
 
 def test_elastic_with_restarts() -> None:
-    assert not said(elastic({"maxRestarts": 3}), "LIFE060")
-    assert not said(elastic({}), "LIFE060")  # nothing documents the default of the controller
-    assert not said(elastic({"maxRestarts": 0}, "OnFailure", backoffLimit=40), "LIFE060")
-    assert not said(by_hand(["--nnodes=2:4", "--max_restarts=9"]), "LIFE060")
-    assert not said(by_hand(["--nnodes=2:4", "--max-restarts=0"], policy="OnFailure", limit=20), "LIFE060")
-    assert not said(by_hand(["--nnodes=2:4"]), "LIFE060")
-    assert not said(by_hand(["--nnodes=4"]), "LIFE060")
+    assert not said(elastic({"maxRestarts": 3}), "LIFE027")
+    assert not said(elastic({}), "LIFE027")  # nothing documents the default of the controller
+    assert not said(elastic({"maxRestarts": 0}, "OnFailure", backoffLimit=40), "LIFE027")
+    assert not said(by_hand(["--nnodes=2:4", "--max_restarts=9"]), "LIFE027")
+    assert not said(by_hand(["--nnodes=2:4", "--max-restarts=0"], policy="OnFailure", limit=20), "LIFE027")
+    assert not said(by_hand(["--nnodes=2:4"]), "LIFE027")
+    assert not said(by_hand(["--nnodes=4"]), "LIFE027")
 
 
 # Retries that are never used.
@@ -151,11 +151,11 @@ def test_elastic_with_restarts() -> None:
 )
 def test_retries_on_nodes_that_are_taken_away(pod: Data) -> None:
     given = template(["python", "train.py"], **pod)
-    assert said(pytorch(given, policy="Never"), "LIFE061")
-    assert not said(pytorch(given, policy="OnFailure"), "LIFE061")
-    assert not said(pytorch(given, policy="Never", run={"backoffLimit": 0}), "LIFE061")
-    assert said(generic(replicas("worker", 1, given, policy="Never", limit=3)), "LIFE061")
-    assert not said(generic(replicas("worker", 1, given, policy="Never")), "LIFE061")
+    assert said(pytorch(given, policy="Never"), "LIFE028")
+    assert not said(pytorch(given, policy="OnFailure"), "LIFE028")
+    assert not said(pytorch(given, policy="Never", run={"backoffLimit": 0}), "LIFE028")
+    assert said(generic(replicas("worker", 1, given, policy="Never", limit=3)), "LIFE028")
+    assert not said(generic(replicas("worker", 1, given, policy="Never")), "LIFE028")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_retries_on_nodes_that_are_taken_away(pod: Data) -> None:
     ],
 )
 def test_retries_on_nodes_that_stay(labels: Data) -> None:
-    assert not said(pytorch(template(["python", "a.py"], nodeSelector=labels), policy="Never"), "LIFE061")
+    assert not said(pytorch(template(["python", "a.py"], nodeSelector=labels), policy="Never"), "LIFE028")
 
 
 # The deadline, and the time that a command plans.
@@ -217,20 +217,20 @@ def test_duration(name: str, value: str, seconds: int) -> None:
     ],
 )
 def test_deadline_before_the_planned_end(command: list[str]) -> None:
-    assert said(pytorch(template(command)), "LIFE062")
-    assert not said(pytorch(template(command), run={"activeDeadlineSeconds": 300_000}), "LIFE062")
+    assert said(pytorch(template(command)), "LIFE029")
+    assert not said(pytorch(template(command), run={"activeDeadlineSeconds": 300_000}), "LIFE029")
     without = pytorch(template(command))
     del without["spec"]["runPolicy"]["activeDeadlineSeconds"]
-    assert not said(without, "LIFE062")
+    assert not said(without, "LIFE029")
     without["spec"]["replicaSpecs"][0]["template"]["spec"]["activeDeadlineSeconds"] = 3600
-    assert said(without, "LIFE062")
+    assert said(without, "LIFE029")
 
 
 @pytest.mark.parametrize(
     "command", [["timeout", "20h", "python", "a.py"], ["timeout", "$(T)", "python", "a.py"]]
 )
 def test_deadline_after_the_planned_end(command: list[str]) -> None:
-    assert not said(pytorch(template(command)), "LIFE062")
+    assert not said(pytorch(template(command)), "LIFE029")
 
 
 # Checkpoints that each restart throws away.
@@ -251,12 +251,12 @@ def test_deadline_after_the_planned_end(command: list[str]) -> None:
     ],
 )
 def test_progress_that_restarts_discard(command: list[str]) -> None:
-    assert said(pytorch(template(command)), "LIFE063")
-    assert said(pytorch(template(command), policy="ExitCode"), "LIFE063")
-    assert said(generic(replicas("worker", 1, template(command), policy="OnFailure", limit=2)), "LIFE063")
-    assert not said(pytorch(template(command), policy="Never"), "LIFE063")
-    assert not said(pytorch(template(command), run={"backoffLimit": 0}), "LIFE063")
-    assert not said(generic(replicas("worker", 1, template(command), policy="OnFailure")), "LIFE063")
+    assert said(pytorch(template(command)), "LIFE030")
+    assert said(pytorch(template(command), policy="ExitCode"), "LIFE030")
+    assert said(generic(replicas("worker", 1, template(command), policy="OnFailure", limit=2)), "LIFE030")
+    assert not said(pytorch(template(command), policy="Never"), "LIFE030")
+    assert not said(pytorch(template(command), run={"backoffLimit": 0}), "LIFE030")
+    assert not said(generic(replicas("worker", 1, template(command), policy="OnFailure")), "LIFE030")
 
 
 @pytest.mark.parametrize(
@@ -276,17 +276,17 @@ def test_progress_that_restarts_discard(command: list[str]) -> None:
     ],
 )
 def test_progress_that_is_kept(command: list[str]) -> None:
-    assert not said(pytorch(template(command)), "LIFE063")
+    assert not said(pytorch(template(command)), "LIFE030")
 
 
 def test_restarts_of_torchrun_repeat_options_and_no_commands() -> None:
     config = {"enabled": True, "procPerNode": "1", "maxRestarts": 3}
     pod = template([], 1, args=["run_mlm.py", "--overwrite_output_dir", "--output_dir=/pvc/a"])
-    assert said(pytorch(pod, policy="Never", torchrunConfig=config), "LIFE063")
+    assert said(pytorch(pod, policy="Never", torchrunConfig=config), "LIFE030")
     config["maxRestarts"] = 0
-    assert not said(pytorch(pod, policy="Never", torchrunConfig=config), "LIFE063")
+    assert not said(pytorch(pod, policy="Never", torchrunConfig=config), "LIFE030")
     line = "rm -rf /pvc/a; torchrun --nproc_per_node=1 --max_restarts=3 train.py --output_dir=/pvc/a"
-    assert not said(pytorch(template(["bash", "-c", line], 1), policy="Never"), "LIFE063")
+    assert not said(pytorch(template(["bash", "-c", line], 1), policy="Never"), "LIFE030")
 
 
 # Servers that nobody ends.
@@ -311,26 +311,26 @@ def test_servers_that_are_left(command: list[str]) -> None:
         replicas("learner", 1, template(["python", "a.py"], 1)),
         replicas("server", 2, template(command, 1)),
     ]
-    assert said(generic(*types, cleanUpPolicy="None"), "LIFE064")
+    assert said(generic(*types, cleanUpPolicy="None"), "LIFE031")
     without = generic(*types)
     del without["spec"]["cleanUpPolicy"]
-    assert said(without, "LIFE064")
-    assert not said(generic(*types), "LIFE064")
-    assert not said(generic(*types, cleanUpPolicy="All"), "LIFE064")
+    assert said(without, "LIFE031")
+    assert not said(generic(*types), "LIFE031")
+    assert not said(generic(*types, cleanUpPolicy="All"), "LIFE031")
     no_gpus = [types[0], replicas("server", 2, template(command))]
-    assert not said(generic(*no_gpus, cleanUpPolicy="None"), "LIFE064")
+    assert not said(generic(*no_gpus, cleanUpPolicy="None"), "LIFE031")
     debug = {"debug": {"enabled": True}}
-    assert not said(generic(*types, cleanUpPolicy="None", runMode=debug), "LIFE064")
+    assert not said(generic(*types, cleanUpPolicy="None", runMode=debug), "LIFE031")
 
 
 def test_servers_that_the_job_waits_for_or_that_end() -> None:
     server = replicas("server", 1, template(["vllm", "serve", "/m"], 1))
-    assert not said(generic(server, cleanUpPolicy="None"), "LIFE064")
+    assert not said(generic(server, cleanUpPolicy="None"), "LIFE031")
     ends = replicas("server", 1, template(["timeout", "2h", "vllm", "serve", "/m"], 1))
     learner = replicas("learner", 1, template(["python", "a.py"], 1))
-    assert not said(generic(learner, ends, cleanUpPolicy="None"), "LIFE064")
+    assert not said(generic(learner, ends, cleanUpPolicy="None"), "LIFE031")
     bench = replicas("bench", 1, template(["vllm", "bench", "throughput"], 1))
-    assert not said(generic(learner, bench, cleanUpPolicy="None"), "LIFE064")
+    assert not said(generic(learner, bench, cleanUpPolicy="None"), "LIFE031")
 
 
 # Switches for debugging.
@@ -349,14 +349,14 @@ def test_servers_that_the_job_waits_for_or_that_end() -> None:
 )
 def test_debug_switches(env: Data) -> None:
     (name, value), *_ = env.items()
-    assert said(pytorch(template(["python", "a.py"], 8, env=env)), "DIST060")
-    assert said(pytorch(template([], 8, args=["a.py"], env=env)), "DIST060")
-    assert said(pytorch(template(["bash", "-c", f"export {name}={value}; python a.py"], 8)), "DIST060")
-    assert said(pytorch(template(["env", f"{name}={value}", "python", "a.py"], 8)), "DIST060")
-    assert not said(pytorch(template(["python", "a.py"], 1, env=env)), "DIST060")
-    assert not said(pytorch(template(["python", "a.py"], 8, env=env), name="train-debug"), "DIST060")
+    assert said(pytorch(template(["python", "a.py"], 8, env=env)), "DIST019")
+    assert said(pytorch(template([], 8, args=["a.py"], env=env)), "DIST019")
+    assert said(pytorch(template(["bash", "-c", f"export {name}={value}; python a.py"], 8)), "DIST019")
+    assert said(pytorch(template(["env", f"{name}={value}", "python", "a.py"], 8)), "DIST019")
+    assert not said(pytorch(template(["python", "a.py"], 1, env=env)), "DIST019")
+    assert not said(pytorch(template(["python", "a.py"], 8, env=env), name="train-debug"), "DIST019")
     debug = {"debug": {"enabled": True}}
-    assert not said(pytorch(template(["python", "a.py"], 8, env=env), runMode=debug), "DIST060")
+    assert not said(pytorch(template(["python", "a.py"], 8, env=env), runMode=debug), "DIST019")
 
 
 @pytest.mark.parametrize(
@@ -370,15 +370,15 @@ def test_debug_switches(env: Data) -> None:
     ],
 )
 def test_switches_without_a_cost(env: Data) -> None:
-    assert not said(pytorch(template(["python", "a.py"], 8, env=env)), "DIST060")
+    assert not said(pytorch(template(["python", "a.py"], 8, env=env)), "DIST019")
 
 
 def test_debug_options() -> None:
-    assert said(pytorch(template(["python", "a.py", "--detect-anomaly"], 8)), "DIST060")
-    assert said(pytorch(template(["python", "a.py", "trainer.detect_anomaly=true"], 8)), "DIST060")
-    assert not said(pytorch(template(["python", "a.py", "trainer.detect_anomaly=false"], 8)), "DIST060")
+    assert said(pytorch(template(["python", "a.py", "--detect-anomaly"], 8)), "DIST019")
+    assert said(pytorch(template(["python", "a.py", "trainer.detect_anomaly=true"], 8)), "DIST019")
+    assert not said(pytorch(template(["python", "a.py", "trainer.detect_anomaly=false"], 8)), "DIST019")
     guarded = 'if [ -n "$DEBUG" ]; then export CUDA_LAUNCH_BLOCKING=1; fi; python a.py'
-    assert not said(pytorch(template(["bash", "-c", guarded], 8)), "DIST060")
+    assert not said(pytorch(template(["bash", "-c", guarded], 8)), "DIST019")
 
 
 # Ranks and world sizes of a GenericJob.
@@ -393,40 +393,40 @@ def ranked(number: int, world: str, gpus: int = 1, **more: str) -> Data:
 
 
 def test_world_sizes() -> None:
-    assert said(generic(ranked(3, "4")), "DIST061")
-    assert said(generic(ranked(3, "2")), "DIST061")
-    assert said(generic(ranked(2, "4")), "DIST061")
-    assert said(generic(ranked(2, "8", 4, LOCAL_RANK="0")), "DIST061")
-    assert not said(generic(ranked(3, "3")), "DIST061")
-    assert not said(generic(ranked(3, "$(replicas[worker])")), "DIST061")
-    assert not said(generic(ranked(2, "8", 4)), "DIST061")  # the script may start a process for each GPU
-    assert not said(generic(ranked(3, "$(SIZE)")), "DIST061")
-    assert not said(generic(ranked(3, "4", MASTER_ADDR="train.other.svc")), "DIST061")  # others join as well
+    assert said(generic(ranked(3, "4")), "DIST020")
+    assert said(generic(ranked(3, "2")), "DIST020")
+    assert said(generic(ranked(2, "4")), "DIST020")
+    assert said(generic(ranked(2, "8", 4, LOCAL_RANK="0")), "DIST020")
+    assert not said(generic(ranked(3, "3")), "DIST020")
+    assert not said(generic(ranked(3, "$(replicas[worker])")), "DIST020")
+    assert not said(generic(ranked(2, "8", 4)), "DIST020")  # the script may start a process for each GPU
+    assert not said(generic(ranked(3, "$(SIZE)")), "DIST020")
+    assert not said(generic(ranked(3, "4", MASTER_ADDR="train.other.svc")), "DIST020")  # others join as well
 
 
 def test_world_sizes_in_other_places() -> None:
     words = ["python", "a.py", "--rank=$(rank)", "--world-size", "4"]
-    assert said(generic(replicas("worker", 3, template(words, 1))), "DIST061")
-    assert not said(generic(replicas("worker", 4, template(words, 1))), "DIST061")
+    assert said(generic(replicas("worker", 3, template(words, 1))), "DIST020")
+    assert not said(generic(replicas("worker", 4, template(words, 1))), "DIST020")
     line = "export RANK=$(rank) WORLD_SIZE=4; exec python a.py"
-    assert said(generic(replicas("worker", 3, template(["bash", "-c", line], 1))), "DIST061")
-    assert said(generic(replicas("worker", 3, template([], 1, env=env_of("4")))), "DIST061")
+    assert said(generic(replicas("worker", 3, template(["bash", "-c", line], 1))), "DIST020")
+    assert said(generic(replicas("worker", 3, template([], 1, env=env_of("4")))), "DIST020")
     torchrun = ["torchrun", "--nnodes=3", "--nproc_per_node=1", "--node_rank=$(rank)", "a.py"]
     given = generic(replicas("worker", 3, template(torchrun, 1, env=env_of("4"))))
-    assert not said(given, "DIST061")  # torchrun sets both
+    assert not said(given, "DIST020")  # torchrun sets both
 
 
 def test_ranks() -> None:
     other = replicas("other", 2, template(["python", "a.py"], 1, env=env_of("3")))
-    assert said(generic(ranked(1, "3"), other), "DIST061")
-    assert said(generic(ranked(3, "3", RANK="0")), "DIST061")
+    assert said(generic(ranked(1, "3"), other), "DIST020")
+    assert said(generic(ranked(3, "3", RANK="0")), "DIST020")
     shifted = template(["bash", "-c", "RANK=$((RANK + 1)) exec python a.py"], 1, env=env_of("3"))
-    assert not said(generic(ranked(1, "3"), replicas("other", 2, shifted)), "DIST061")
+    assert not said(generic(ranked(1, "3"), replicas("other", 2, shifted)), "DIST020")
     apart = replicas("other", 1, template(["python", "a.py"], 1, env=env_of("3", "2")))
-    assert not said(generic(ranked(2, "3"), apart), "DIST061")
+    assert not said(generic(ranked(2, "3"), apart), "DIST020")
     beyond = replicas("other", 1, template(["python", "a.py"], 1, env=env_of("3", "3")))
-    assert said(generic(ranked(2, "3"), beyond), "DIST061")
-    assert not said(generic(ranked(4, "1", RANK="0")), "DIST061")  # each trains alone
+    assert said(generic(ranked(2, "3"), beyond), "DIST020")
+    assert not said(generic(ranked(4, "1", RANK="0")), "DIST020")  # each trains alone
 
 
 # Failure rules.
@@ -440,16 +440,16 @@ def torchrun(*words: str) -> Data:
 
 def test_failure_rules() -> None:
     worker = replicas("worker", 4, torchrun("--nnodes=4"))
-    assert said(generic(worker, failureRules=[{"worker": [0, 1, 2, 3]}]), "GEN060")
-    assert said(generic(worker, failureRules=[{"worker": [0, 1]}, {"worker": [2, 3]}]), "GEN060")
+    assert said(generic(worker, failureRules=[{"worker": [0, 1, 2, 3]}]), "GEN008")
+    assert said(generic(worker, failureRules=[{"worker": [0, 1]}, {"worker": [2, 3]}]), "GEN008")
     by_env = replicas("worker", 2, template(["python", "a.py"], 1, env=env_of("2")))
-    assert said(generic(by_env, failureRules=[{"worker": [0, 1]}]), "GEN060")
-    assert not said(generic(worker), "GEN060")
-    assert not said(generic(worker, failureRules=[{"worker": [0]}]), "GEN060")
-    assert not said(generic(worker, failureRules=[{"worker": [0]}, {"worker": [1, 2, 3]}]), "GEN060")
-    assert not said(generic(worker, failureRules=[]), "GEN060")
+    assert said(generic(by_env, failureRules=[{"worker": [0, 1]}]), "GEN008")
+    assert not said(generic(worker), "GEN008")
+    assert not said(generic(worker, failureRules=[{"worker": [0]}]), "GEN008")
+    assert not said(generic(worker, failureRules=[{"worker": [0]}, {"worker": [1, 2, 3]}]), "GEN008")
+    assert not said(generic(worker, failureRules=[]), "GEN008")
     alone = replicas("worker", 4, template(["python", "a.py"], 1))
-    assert not said(generic(alone, failureRules=[{"worker": [0, 1, 2, 3]}]), "GEN060")
+    assert not said(generic(alone, failureRules=[{"worker": [0, 1, 2, 3]}]), "GEN008")
 
 
 # mpirun as root.
@@ -459,7 +459,7 @@ MPIRUN = ["mpirun", "-np", "4", "python", "a.py"]
 
 
 def mpi(env: Data, command: list[str] = MPIRUN, **pod: Any) -> list[str]:
-    return said(generic(replicas("train", 1, template(command, 4, env=env, **pod))), "MPI060")
+    return said(generic(replicas("train", 1, template(command, 4, env=env, **pod))), "MPI004")
 
 
 def test_mpirun_as_root() -> None:
@@ -482,7 +482,7 @@ def test_mpirun_as_root() -> None:
 def threads(number: str, processes: str, **fields: Any) -> list[str]:
     config = {"enabled": True, "procPerNode": processes, "maxRestarts": 1}
     pod = template([], 8, args=["a.py"], env={"OMP_NUM_THREADS": number}, **fields)
-    return said(pytorch(pod, torchrunConfig=config), "RES060")
+    return said(pytorch(pod, torchrunConfig=config), "RES015")
 
 
 def test_threads() -> None:
@@ -494,9 +494,9 @@ def test_threads() -> None:
     assert not threads("$(N)", "8")
     by_hand = ["torchrun", "--standalone", "--nproc-per-node=8", "a.py"]
     given = generic(replicas("train", 1, template(by_hand, 8, env={"MKL_NUM_THREADS": "32"})))
-    assert said(given, "RES060")
+    assert said(given, "RES015")
     one = pytorch(template(["python", "a.py"], 1, "4", env={"OMP_NUM_THREADS": "32"}))
-    assert said(one, "RES060")
+    assert said(one, "RES015")
 
 
 # Batch sizes of DeepSpeed.
@@ -515,7 +515,7 @@ def batches(config: Data | str, *words: str, mount: Data | None = None, slots: i
         "worker": {"replicas": 2, "restartPolicy": "OnFailure", "template": pod},
         "runPolicy": {"cleanUpPolicy": "Unfinished"},
     }
-    return said([data, job("DeepSpeedJob", spec)], "DS060")
+    return said([data, job("DeepSpeedJob", spec)], "DS010")
 
 
 def sizes(batch: Any, micro: Any, steps: Any, **more: Any) -> Data:
@@ -552,8 +552,8 @@ def test_batch_sizes_of_torchrun() -> None:
     volumes = [{"name": "conf", "configMap": {"name": "conf"}}]
     pod = template([], 8, args=["a.py", "--deepspeed=/etc/ds/ds.json"], mounts=mounts, volumes=volumes)
     config = {"enabled": True, "procPerNode": "8", "maxRestarts": 1}
-    assert said([data, pytorch(pod, 2, torchrunConfig=config)], "DS060")
-    assert not said([data, pytorch(pod, 1, torchrunConfig=config)], "DS060")
+    assert said([data, pytorch(pod, 2, torchrunConfig=config)], "DS010")
+    assert not said([data, pytorch(pod, 1, torchrunConfig=config)], "DS010")
 
 
 # GPUs that are too old.
@@ -579,17 +579,17 @@ def test_batch_sizes_of_torchrun() -> None:
 def test_gpus_that_are_too_old(product: str, option: str, is_reported: bool) -> None:
     selector = {"nvidia.com/gpu.product": product}
     given = pytorch(template(["python", "a.py", option], 1, nodeSelector=selector))
-    assert bool(said(given, "RES061")) == is_reported
+    assert bool(said(given, "RES016")) == is_reported
     term = {"matchExpressions": [{"key": "accelerator", "operator": "In", "values": [product]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     affinity = {"nodeAffinity": required}
     assert (
-        bool(said(pytorch(template(["python", "a.py", option], 1, affinity=affinity)), "RES061"))
+        bool(said(pytorch(template(["python", "a.py", option], 1, affinity=affinity)), "RES016"))
         == is_reported
     )
     term["matchExpressions"][0]["values"] = [product, "NVIDIA-H200"]
-    assert not said(pytorch(template(["python", "a.py", option], 1, affinity=affinity)), "RES061")
-    assert not said(pytorch(template(["python", "a.py", option], 1)), "RES061")
+    assert not said(pytorch(template(["python", "a.py", option], 1, affinity=affinity)), "RES016")
+    assert not said(pytorch(template(["python", "a.py", option], 1)), "RES016")
 
 
 # sshd.
@@ -612,12 +612,12 @@ def test_gpus_that_are_too_old(product: str, option: str, is_reported: bool) -> 
 )
 def test_capabilities_of_sshd(context: Data, missing: str) -> None:
     for command in (["/usr/sbin/sshd", "-De"], ["bash", "-c", "mkdir -p /run/sshd; exec /usr/sbin/sshd -D"]):
-        (messages,) = [said(generic(replicas("w", 1, template(command, securityContext=context))), "SSH060")]
+        (messages,) = [said(generic(replicas("w", 1, template(command, securityContext=context))), "SSH016")]
         assert [message.split(",")[0] for message in messages] == (
             [f"sshd needs {missing}".split(",")[0]] if missing else []
         )
     assert not said(
-        generic(replicas("w", 1, template(["python", "a.py"], securityContext=context))), "SSH060"
+        generic(replicas("w", 1, template(["python", "a.py"], securityContext=context))), "SSH016"
     )
 
 

@@ -49,10 +49,10 @@ def mounting(replicas: int = 2, *, read_only: bool = False, **spec: Any) -> Data
 
 
 def test_claims_for_one_node_or_pod() -> None:
-    assert said("VOL050", mounting(), claim("ReadWriteOnce"))
-    assert "for one Pod" in said("VOL050", mounting(), claim("ReadWriteOncePod"))[0]
-    assert said("VOL050", claim("ReadWriteOnce"), mounting()), "the order does not count"
-    assert said("VOL050", mounting(), claim("ReadWriteOnce", "ReadOnlyMany"))
+    assert said("VOL013", mounting(), claim("ReadWriteOnce"))
+    assert "for one Pod" in said("VOL013", mounting(), claim("ReadWriteOncePod"))[0]
+    assert said("VOL013", claim("ReadWriteOnce"), mounting()), "the order does not count"
+    assert said("VOL013", mounting(), claim("ReadWriteOnce", "ReadOnlyMany"))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_claims_for_one_node_or_pod() -> None:
     ],
 )
 def test_claims_that_all_can_mount(given: Data, objects: list[Data]) -> None:
-    assert said("VOL050", given, *objects) == []
+    assert said("VOL013", given, *objects) == []
 
 
 def of_key(key: str, kind: str = "secretKeyRef", name: str = "s", **more: Any) -> Data:
@@ -79,19 +79,19 @@ def of_key(key: str, kind: str = "secretKeyRef", name: str = "s", **more: Any) -
 def test_keys_that_are_missing() -> None:
     secret = with_object("Secret", "s", stringData={"api-key": "x"}, data={"url": "eA=="})
     config = with_object("ConfigMap", "s", data={"a.yaml": "x"}, binaryData={"b": "eA=="})
-    assert said("VOL051", of_key("token"), secret)
-    assert said("VOL051", of_key("c", "configMapKeyRef"), config)
+    assert said("VOL014", of_key("token"), secret)
+    assert said("VOL014", of_key("c", "configMapKeyRef"), config)
     volume = {"name": "v", "configMap": {"name": "s", "items": [{"key": "a.yml", "path": "a"}]}}
-    assert said("VOL051", job(1, {"volumes": [volume]}), config)
+    assert said("VOL014", job(1, {"volumes": [volume]}), config)
     volume = {
         "name": "v",
         "projected": {"sources": [{"secret": {"name": "s", "items": [{"key": "k", "path": "a"}]}}]},
     }
-    assert said("VOL051", job(1, {"volumes": [volume]}), secret)
+    assert said("VOL014", job(1, {"volumes": [volume]}), secret)
     mounts = [{"name": "v", "mountPath": "/app/a.yml", "subPath": "a.yml"}]
     volumes = [{"name": "v", "configMap": {"name": "s"}}]
-    assert said("VOL051", job(1, {"volumes": volumes}, volumeMounts=mounts), config)
-    assert not any("eA==" in message for message in said("VOL051", of_key("token"), secret))
+    assert said("VOL014", job(1, {"volumes": volumes}, volumeMounts=mounts), config)
+    assert not any("eA==" in message for message in said("VOL014", of_key("token"), secret))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_keys_that_are_missing() -> None:
     ],
 )
 def test_keys_that_are_there_or_not_known(given: Data, objects: list[Data]) -> None:
-    assert said("VOL051", given, *objects) == []
+    assert said("VOL014", given, *objects) == []
 
 
 def running(command: list[str], path: str, **container: Any) -> Data:
@@ -132,20 +132,20 @@ def running(command: list[str], path: str, **container: Any) -> Data:
 
 def test_a_config_map_over_the_program() -> None:
     config = with_object("ConfigMap", "s", data={"hyp.yaml": "x", "run.sh": "x"})
-    assert said("VOL051", running(["python", "/w/train.py"], "/w"), config)
-    assert said("VOL051", running(["torchrun", "--standalone", "/w/train.py"], "/w/"), config)
-    assert said("VOL051", running(["python", "train.py"], "/w", workingDir="/w"), config)
-    assert said("VOL051", running(["/w/train", "--a"], "/w"), config)
-    assert not said("VOL051", running(["bash", "/w/run.sh"], "/w"), config)
-    assert not said("VOL051", running(["python", "/w/train.py"], "/w/config"), config)
-    assert not said("VOL051", running(["python", "train.py"], "/w"), config), "nobody knows the folder"
-    assert not said("VOL051", running(["bash", "-c", "cp -r /src /w; python /w/train.py"], "/w"), config)
+    assert said("VOL014", running(["python", "/w/train.py"], "/w"), config)
+    assert said("VOL014", running(["torchrun", "--standalone", "/w/train.py"], "/w/"), config)
+    assert said("VOL014", running(["python", "train.py"], "/w", workingDir="/w"), config)
+    assert said("VOL014", running(["/w/train", "--a"], "/w"), config)
+    assert not said("VOL014", running(["bash", "/w/run.sh"], "/w"), config)
+    assert not said("VOL014", running(["python", "/w/train.py"], "/w/config"), config)
+    assert not said("VOL014", running(["python", "train.py"], "/w"), config), "nobody knows the folder"
+    assert not said("VOL014", running(["bash", "-c", "cp -r /src /w; python /w/train.py"], "/w"), config)
 
 
 def test_the_object_in_the_file_of_the_job_counts_before_others() -> None:
     def said_of(*files: list[Data]) -> list[str]:
         sources = [read(emit(docs).encode(), f"{number}.yaml") for number, docs in enumerate(files)]
-        policies = tuple(selected(ours(), Selection(select=("VOL051",))))
+        policies = tuple(selected(ours(), Selection(select=("VOL014",))))
         return [one.message for one in check_sources(sources, Settings(policies=policies), Reader()).findings]
 
     lacks, has = (with_object("Secret", "s", stringData={key: "x"}) for key in ("url", "token"))

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""README.md: its commands print what it shows, and its picture is what podplan draws."""
 
 from __future__ import annotations
 
@@ -35,16 +35,24 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_the_picture_is_what_podplan_says_of_the_mistakes() -> None:
+def custom_resource() -> str:
+    return blocks(section("Check your own job"), "yaml")[0]
+
+
+def test_the_picture_and_the_finding_are_of_the_custom_resource_below(tmp_path: Path) -> None:
+    (tmp_path / "bert.yaml").write_text(custom_resource())
     [(command, printed)] = commands(blocks(README.read_text(), "console")[0])
-    done = podplan(*command.split()[1:], cwd=ROOT / "fixtures" / "gallery")
+    done = podplan(*command.split()[1:], cwd=tmp_path)
     assert (done.code, done.out) == (0, printed)
+    assert podplan("graph", "bert.yaml", "-o", "bert.svg", cwd=tmp_path).code == 0
+    [picture] = re.findall(r"^!\[.*\]\((.*\.svg)\)$", README.read_text(), re.MULTILINE)
+    assert (tmp_path / "bert.svg").read_bytes() == (ROOT / picture).read_bytes()
 
 
-def test_a_first_run_goes_as_it_is_told(tmp_path: Path) -> None:
-    folder = tmp_path
-    shown = 0
-    for block in blocks(section("A first run"), "console"):
+def run_section(title: str, folder: Path) -> tuple[Path, int]:
+    """Runs the commands of a section: the folder they end in, and how many outputs were compared."""
+    compared = 0
+    for block in blocks(section(title), "console"):
         for command, printed in commands(block):
             if command.startswith("cd "):
                 folder = folder / command.removeprefix("cd ")
@@ -53,9 +61,19 @@ def test_a_first_run_goes_as_it_is_told(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr
             if printed:
                 assert done.stdout == printed
-                shown += 1
-    assert shown == 1
-    [profile] = blocks(section("A first run"), "yaml")
+                compared += 1
+    return folder, compared
+
+
+def test_the_commands_for_a_custom_resource(tmp_path: Path) -> None:
+    (tmp_path / "bert.yaml").write_text(custom_resource())
+    assert run_section("Check your own job", tmp_path) == (tmp_path, 1)
+
+
+def test_the_commands_for_profiles(tmp_path: Path) -> None:
+    folder, compared = run_section("Write profiles", tmp_path)
+    assert compared == 1
+    [profile] = blocks(section("Write profiles"), "yaml")
     assert (folder / "jobs" / "resnet.yaml").read_text().partition("\n")[2] == profile
 
 

@@ -33,7 +33,7 @@ from podplan.source import Document, Source, read
 from tests.alive import most_alive
 from tests.policies import inventory
 
-ABOUT_ALL = {"NAME002", "NAME003", "SCHED007", "SCHED012", "VOL004", "VOL050", "VOL051", "GIT008"}
+ABOUT_ALL = {"NAME002", "NAME003", "SCHED007", "SCHED012", "VOL004", "VOL013", "VOL014", "GIT008"}
 WAVE = "argocd.argoproj.io/sync-wave"
 GROUP = "scheduler.tensorstack.dev/group-name"
 CLUSTER = inventory(

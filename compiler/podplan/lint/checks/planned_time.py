@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.findings import Path, below
 from podplan.groups import Group
 from podplan.kubernetes.shape import mapping, texts
 from podplan.launchers import processes
@@ -108,8 +108,8 @@ def _by_timeout(subject: Subject) -> Iterator[tuple[Group, Doc, Path, str, int]]
         for line in (*lines, tuple(words)):
             word, planned = _timeout(line)
             if planned and word is not None:
-                place = word.path or (string.path if string is not None else ())
-                yield group, group.doc, (*path, *place), "timeout", planned
+                placed = word if word.path or string is None else string.placed(word)
+                yield group, group.doc, below(path, placed.place), "timeout", planned
 
 
 def _timeout(words: tuple[Word, ...]) -> tuple[Word | None, int]:
