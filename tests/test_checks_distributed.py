@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from podplan.core.indexed_text import Indexed
 from podplan.lint.checks import _hosts
-from podplan.varying import Indexed
 from tests.policies import findings
 
 Data = dict[str, Any]

@@ -11,7 +11,7 @@ import pytest
 
 from podplan.cli import COMMANDS, _only_paths
 from podplan.cli.check import command
-from podplan.cli.checking import NO_FLAGS
+from podplan.cli.check_run import NO_FLAGS
 from tests.command import podplan
 
 CHANGES = {"affected_by": False, "changed_since": "", "new_since": "", "base": ""}

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import pytest
 
 import podplan
-from podplan.emit import emit
-from podplan.findings import Finding
-from podplan.lint.catalogue import whole
+from podplan.core.findings import Finding
+from podplan.lint.registry import whole
 from podplan.pipeline import Settings
-from podplan.source import read
+from podplan.yaml import read
+from podplan.yaml.writer import emit
 from tests.command import podplan as run
 from tests.fixed_jobs import Jobs, Texts, checked, jobs, settings_of, with_fix, without_variable, write
 from tests.golden import FIXTURES, mistake_cases
@@ -396,7 +396,7 @@ def test_no_other_module_makes_fixes() -> None:
         tree = ast.parse(path.read_text())
         imported = any(
             isinstance(node, ast.ImportFrom)
-            and node.module == "podplan.findings"
+            and node.module == "podplan.core.findings"
             and any(alias.name == "Change" for alias in node.names)
             for node in ast.walk(tree)
         )

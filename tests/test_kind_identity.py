@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from podplan.kinds.registry import PACKAGES, T9K, GroupVersionKind, find_kind, iter_kinds_named, load_spec
-from podplan.reading.documents import items
-from podplan.source import read
+from podplan.workspace.documents import items
+from podplan.yaml import read
 from tests.command import podplan
 
 JOB = """\

@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 
-from podplan.cli.exits import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
+from podplan.cli.exit_codes import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ COMMANDS = {
     "why": "why",
     "status": "status",
     "graph": "graph",
-    "import": "importing",
+    "import": "import_command",
     "fmt": "fmt",
-    "migrate": "migrating",
+    "migrate": "migrate",
     "rules": "rules",
     "explain": "explain",
     "baseline": "baseline",
-    "test": "testing",
+    "test": "test",
     "schema": "schema",
     "cmp": "cmp",
     "clean": "clean",
@@ -56,11 +56,11 @@ def main() -> NoReturn:
 
 def _end_of_run() -> NoReturn:
     """The run that the command line asks for. Raises SystemExit, or KeyboardInterrupt before and after it."""
-    from podplan.cli.heeding import heeded
     from podplan.cli.output import drop_output, say
-    from podplan.limits import REFUSED, BoundExceeded, OutOfTime
-    from podplan.reading.files import NoSuchPath, OutsideRoot
-    from podplan.requests import RequestError
+    from podplan.cli.signals import heeded
+    from podplan.core.errors import RequestError
+    from podplan.core.limits import REFUSED, BoundExceeded, OutOfTime
+    from podplan.workspace.files import NoSuchPath, OutsideRoot
 
     if REFUSED:
         say(REFUSED)
@@ -106,7 +106,7 @@ def _end_of_run() -> NoReturn:
 def _called(args: list[str]) -> int:
     """The exit code of the command that ``args`` name."""
     if paths := _only_paths(args):
-        from podplan.cli.checking import check_paths
+        from podplan.cli.check_run import check_paths
 
         return check_paths(paths)
     from podplan.cli.commands import called

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-from podplan.check import Result
+from podplan.checker.check import Result
 from podplan.cli.output import replace_file, write
-from podplan.report.style import PLAIN, Style
-from podplan.report.visible import unheard
-from podplan.requests import RequestError
-from podplan.typing import Any, NamedTuple, TypeVar
+from podplan.core.errors import RequestError
+from podplan.core.typing import Any, NamedTuple, TypeVar
+from podplan.report.sanitization import unheard
+from podplan.report.terminal_style import PLAIN, Style
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,7 +33,7 @@ def report_options(command: Command) -> Command:
     """--format, --output, --statistics and --color."""
     import click
 
-    from podplan.cli.completing import outputs as written
+    from podplan.cli.shell_completion import outputs as written
 
     for option in (
         click.option(

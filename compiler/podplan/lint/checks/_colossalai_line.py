@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import mapping, texts
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import NamedTuple
+from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers.colossalai import ColossalAI, pieces, read_torchrun
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._jobs import kind_of, spec_of
 from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.subject import Job, for_one
-from podplan.provenance import Doc
-from podplan.typing import NamedTuple
+from podplan.lint.target import Job, for_one
 
 # Where each dialect has the options of torchrun.
 _FIELDS = (("torchConfig", "extraArgs"), ("worker", "torchArgs"))

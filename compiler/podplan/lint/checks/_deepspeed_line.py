@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from podplan.findings import Path, TextPath
-from podplan.kubernetes.shape import mapping, text, texts
+from podplan.core.findings import Path, TextPath
+from podplan.core.typing import NamedTuple
+from podplan.kubernetes.accessors import mapping, text, texts
 from podplan.launchers import deepspeed
-from podplan.launchers.find import find
+from podplan.launchers.discovery import find
 from podplan.launchers.words import Word
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.subject import Job, for_one
-from podplan.typing import NamedTuple
+from podplan.lint.target import Job, for_one
 
 _CONFIG: Path = ("spec", "config")
 # How each form of config.run is passed on (docs/evidence/t9k-deepspeedjob.md#program).

@@ -5,12 +5,12 @@ Source: https://kubernetes.io/docs/concepts/workloads/pods/downward-api/
 
 from __future__ import annotations
 
-from podplan.findings import Path
-from podplan.groups import Group, at_index
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group, at_index
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers import kubelet
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
 
 _KEYED = pattern(r"metadata\.(labels|annotations)\['(.*)'\]")
 _ADDRESSES = ("status.podIP", "status.podIPs", "status.hostIP", "status.hostIPs")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.facts.gitops import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, text
-from podplan.lint.subject import Job
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_OPTIONS, ARGOCD_SYNC_WAVE
+from podplan.kubernetes.accessors import mapping, text
+from podplan.lint.target import Job
 
 ARGOCD, FLUX = "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/"
 NAMES = {"argocd": "Argo CD", "flux": "Flux"}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from podplan.groups import Group
-from podplan.kubernetes.shape import mapping, text
+from podplan.core.indexed_text import Indexed, Listing
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group
+from podplan.core.typing import NamedTuple
+from podplan.kubernetes.accessors import mapping, text
 from podplan.lint.checks._jobs import replicas_by_type, roles
-from podplan.lint.subject import Job, for_one
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
-from podplan.varying import Indexed, Listing
+from podplan.lint.target import Job, for_one
 
 _SLOTS = pattern(r"\sslots=(\d+)")
 _NUMBERED = pattern(r".*?(\d{1,9})\Z")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from podplan.core.suggestions import did_you_mean
+from podplan.core.typing import Any
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping
+from podplan.kubernetes.accessors import entries, mapping
 from podplan.lint.checks._jobs import shown_list
-from podplan.lint.subject import Job
-from podplan.nearest import did_you_mean
-from podplan.typing import Any
+from podplan.lint.target import Job
 
 # Labels that Kubernetes itself gives to nodes; an inventory need not repeat them.
 WELL_KNOWN = ("kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc, trace
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kinds.spec import KindSpec
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.lint.checks._resources import accelerators, containers
-from podplan.lint.subject import Job, for_one
-from podplan.provenance import Doc, trace
-from podplan.typing import Any, NamedTuple, TypeVar
+from podplan.lint.target import Job, for_one
 
 T = TypeVar("T")
 

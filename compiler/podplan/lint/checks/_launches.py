@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.findings import Path, TextPath, below, value_at
-from podplan.groups import Group, at_index
-from podplan.kubernetes.shape import entries, text
-from podplan.launchers.find import Invocation, find
+from podplan.core.findings import Path, TextPath, below, value_at
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group, at_index
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, text
+from podplan.launchers.discovery import Invocation, find
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import python
 from podplan.lint.checks._resources import training
-from podplan.lint.subject import Job, Subject, for_one
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Job, Subject, for_one
 
 _ASSIGNMENT = pattern(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")
 LAUNCHERS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "colossalai")

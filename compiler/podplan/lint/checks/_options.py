@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from podplan.findings import Path
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Word
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._launches import Launch
-from podplan.lint.subject import Job
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import NamedTuple
+from podplan.lint.target import Job
 
 _OPTION = pattern(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
 _HYDRA = pattern(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")

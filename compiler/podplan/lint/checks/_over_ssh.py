@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, number
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc
+from podplan.kubernetes.accessors import mapping, number
 from podplan.lint.checks._jobs import kind_of, mode, spec_of
 from podplan.lint.checks._training import role_called
-from podplan.lint.subject import Job, Subject
-from podplan.provenance import Doc
+from podplan.lint.target import Job, Subject
 
 
 def over_ssh(job: Job) -> bool:

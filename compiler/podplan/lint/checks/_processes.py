@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from podplan.core.typing import Any
 from podplan.launchers import processes
 from podplan.launchers.processes import Process
 from podplan.launchers.shell import Command
-from podplan.lint.subject import for_few
-from podplan.typing import Any
+from podplan.lint.target import for_few
 
 Container = Mapping[str, Any]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping
-from podplan.patterns import pattern
-from podplan.provenance import Doc, trace
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc, trace
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
 
 _OPENING = "${{"
 _READ = pattern(r"\bparams\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"]([^'\"]+)['\"]\s*\])?")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import text
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import text
 from podplan.launchers.words import Word
 from podplan.lint.checks._launches import Launch, of_replica
 from podplan.lint.checks._processes import process_of
-from podplan.typing import Any, NamedTuple
 
 # They start the script in other Pods.
 _START_ELSEWHERE = ("colossalai", "mpirun", "horovodrun")

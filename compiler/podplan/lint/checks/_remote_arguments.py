@@ -12,9 +12,9 @@ import shlex
 from collections.abc import Callable
 from functools import lru_cache
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.lint.checks._remote_shell import Arrival, arrival
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 Version = tuple[int, ...]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers.tokens import Piece, tokens
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 MAX_WORDS = 64  # of one argument; more are as wrong as two
 _SEQUENCE = pattern(r"(-?\d{1,9})\.\.(-?\d{1,9})|([A-Za-z])\.\.([A-Za-z])")

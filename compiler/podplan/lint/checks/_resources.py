@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from podplan.findings import Path
-from podplan.groups import Group
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import pod_resources, quantities
-from podplan.lint.subject import for_one
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import for_one
 
 # Whole devices as device plugins name them, MIG slices and shared GPUs among them
 # (https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/).

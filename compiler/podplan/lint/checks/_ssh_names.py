@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.patterns import pattern
+from podplan.core.lazy_regex import pattern
 
 _OF_THE_RUNTIME = pattern(r"(?:NVIDIA|HABANA|AMD)_(?:VISIBLE|DRIVER|REQUIRE)")
 _OF_OPEN_MPI = pattern(r"OMPI_|PMIX_|PRTE_|PMI_")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.lint.checks._jobs import Role, find_kind_spec, kind_of, roles
-from podplan.lint.subject import Job
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Job
 
 
 class Written(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from re import Pattern
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import texts
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import texts
 
 
 def options(container: Mapping[str, Any], pattern: Pattern[str]) -> Iterator[tuple[str, Path]]:

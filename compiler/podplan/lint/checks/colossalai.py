@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, text
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, text
 from podplan.launchers.argparse import spellings
 from podplan.launchers.colossalai import GIVEN, ColossalAI, pieces
 from podplan.launchers.torchrun import GRAMMAR
@@ -22,8 +23,7 @@ from podplan.lint.checks._colossalai_line import ColossalAILine, handed_on, line
 from podplan.lint.checks._jobs import counted, mode, roles
 from podplan.lint.checks._launches import launches
 from podplan.lint.checks._resources import training
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 Container = tuple[Group, Path, Mapping[str, Any]]
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, text
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, text
 from podplan.launchers.deepspeed import DeepSpeed
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import DeepSpeedLine, line_of
@@ -16,9 +18,7 @@ from podplan.lint.checks._jobs import mode, spec_of
 from podplan.lint.checks._launches import Launch, counted, launches, one_process
 from podplan.lint.checks._over_ssh import workers
 from podplan.lint.checks.launcher_words import joined_words
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 # Options of otherArgs that the controller gives itself, with the field that says what they mean.
 _FIELDS = {

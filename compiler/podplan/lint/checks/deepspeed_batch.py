@@ -11,21 +11,21 @@ import json
 from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.words import Word
 from podplan.lint.checks import _hosts
+from podplan.lint.checks._cross_job import Again
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import kind_of, mode, namespace, replicas_written, spec_of, written
 from podplan.lint.checks._launches import launches
 from podplan.lint.checks._options import given
 from podplan.lint.checks._resources import training
-from podplan.lint.checks._together import Again
 from podplan.lint.checks.parallelism import is_plain, world_of
-from podplan.lint.subject import Hit, Job
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job
 
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 MOST_TEXT = 100_000  # characters of a configuration that is read

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.checks._cross_job import Again
 from podplan.lint.checks._inventory import entry
 from podplan.lint.checks._jobs import (
     Instance,
@@ -26,9 +28,7 @@ from podplan.lint.checks._jobs import (
     written,
 )
 from podplan.lint.checks._resources import effective, shown
-from podplan.lint.checks._together import Again
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 ROLE_LABEL = "scheduler.tensorstack.dev/role"

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, number, text, texts
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, number, text, texts
 from podplan.launchers import exec_form
 from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 _RULES = ("successRules", "failureRules")
 # $$ is an escape; what has a blank is a command of a shell.

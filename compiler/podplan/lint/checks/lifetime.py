@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
 from podplan.lint.checks._jobs import (
     SSH_KINDS,
     counted,
@@ -27,9 +29,7 @@ from podplan.lint.checks._jobs import (
 )
 from podplan.lint.checks._launches import launches
 from podplan.lint.checks.restarts import by_torchrun
-from podplan.lint.subject import Hit, Subject
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 ELASTIC: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._jobs import mode
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 _HOST_VARIABLE = pattern(r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)")
 _OPTION = pattern(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.typing import Any
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.lint.checks import _hosts
 from podplan.lint.checks._deepspeed_line import line_of
 from podplan.lint.checks._jobs import kind_of, mode, replicas_written
 from podplan.lint.checks._launches import launches
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 Size = tuple[str, Word]  # what is split, and the word that says into how many
 

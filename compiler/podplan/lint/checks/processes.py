@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.facts import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
-from podplan.findings import Path, value_at
-from podplan.groups import Group
+from podplan.core.findings import Path, value_at
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.t9k.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import mapping, text
+from podplan.kubernetes.accessors import mapping, text
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.colossalai import ColossalAI
 from podplan.launchers.deepspeed import DeepSpeed
@@ -25,8 +26,7 @@ from podplan.lint.checks._launches import Launch, counted, launches, one_process
 from podplan.lint.checks._resources import accelerators, entries, training
 from podplan.lint.checks._training import env
 from podplan.lint.checks.gpus import listed_devices
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject
 
 
 class Count(NamedTuple):

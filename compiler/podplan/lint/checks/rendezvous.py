@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, value_at
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path, value_at
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.kubelet import environment
 from podplan.launchers.torchrun import Torchrun
@@ -25,10 +28,7 @@ from podplan.lint.checks._launches import (
     same_on,
     variable_path,
 )
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject
 
 # The variables by which scripts themselves find rank 0.
 _MASTER = "MASTER_ADDR"
