@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli import check_cache
-from podplan.cli.check_run import FEWEST_FILES
+from podplan.workspace.dependencies import FEWEST_FILES
 from tests.command import JOB, podplan
 
 PAGE = (Path(__file__).parents[1] / "docs/cache.md").read_text()

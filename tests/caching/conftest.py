@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from podplan.cli import check_cache, check_run
-from podplan.cli.check_run import FEWEST_FILES, NO_FLAGS, check_and_report
+from podplan.cli.check_run import NO_FLAGS, check_and_report
 from podplan.cli.reporting import reports
+from podplan.workspace.dependencies import FEWEST_FILES
 from tests.caching.runs import Run, Said
 from tests.command import JOB, PROFILE
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from podplan.cli import check_run
-from podplan.cli.check_run import FEWEST_FILES
+from podplan.workspace.dependencies import FEWEST_FILES
 from tests.caching.runs import Run
 from tests.command import BAD_JOB, INVENTORY, JOB
 from tests.test_organisation import OWN

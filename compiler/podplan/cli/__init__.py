@@ -10,37 +10,13 @@ import gc
 import os
 import sys
 
+from podplan.cli.command_names import COMMANDS
 from podplan.cli.exit_codes import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# name of the command -> its module below podplan.cli
-COMMANDS = {
-    "check": "check",
-    "render": "render",
-    "lower": "lower",
-    "diff": "diff",
-    "why": "why",
-    "status": "status",
-    "graph": "graph",
-    "import": "import_command",
-    "fmt": "fmt",
-    "migrate": "migrate",
-    "rules": "rules",
-    "explain": "explain",
-    "baseline": "baseline",
-    "test": "test",
-    "schema": "schema",
-    "cmp": "cmp",
-    "clean": "clean",
-    "init": "init",
-    "completion": "completion",
-    "lsp": "lsp",
-    "action": "action",
-    "version": "version",
-}
 # How many new objects there may be before Python looks for garbage; a run of one file has not that many.
 YOUNG = 50_000
 

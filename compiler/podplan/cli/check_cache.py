@@ -17,11 +17,11 @@ from contextlib import suppress
 from hashlib import blake2b
 
 from podplan import __version__
-from podplan.cli.check_run import FEWEST_FILES
 from podplan.config.files import NAMES, PYPROJECT
 from podplan.core.limits import VARIABLE
 from podplan.core.typing import Any, NamedTuple
-from podplan.workspace.dependencies import Trace, still_true
+from podplan.workspace.dependencies import FEWEST_FILES, Trace
+from podplan.workspace.dependency_check import as_data, still_true
 from podplan.workspace.files import root_of
 
 OFF = "PODPLAN_NO_CACHE"
@@ -172,7 +172,7 @@ def keep(folder: str, key: str, said: Said, trace: Trace) -> None:
     if trace.useless or len(trace.files) < FEWEST_FILES:
         return
     with suppress(OSError, ValueError):
-        body = json.dumps({"code": said.code, "texts": said.texts, "trace": trace.told()}).encode()
+        body = json.dumps({"code": said.code, "texts": said.texts, "trace": as_data(trace)}).encode()
         if len(body) > MAX_ENTRY_BYTES - 100:
             return
         os.makedirs(folder, mode=0o700, exist_ok=True)

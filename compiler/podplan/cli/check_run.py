@@ -16,7 +16,7 @@ from podplan.core.findings import Severity
 from podplan.core.limits import BoundExceeded
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.workspace import Reader
-from podplan.workspace.dependencies import traced
+from podplan.workspace.dependencies import FEWEST_FILES, traced
 from podplan.workspace.file_loader import standard_input
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ NO_FLAGS: Mapping[str, Any] = {
 }
 
 
-# A run that reads fewer files is done again sooner than what it said is looked up.
-FEWEST_FILES = 10
 # Findings that say how this run went, and maybe not another one.
 _OF_THE_RUN = (LIMIT, "POLICY001", "POLICY004")
 

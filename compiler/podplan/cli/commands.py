@@ -7,7 +7,7 @@ from importlib import import_module
 
 import click
 
-from podplan.cli import COMMANDS
+from podplan.cli.command_names import COMMANDS
 from podplan.cli.exit_codes import CLEAN, KILLED, WRONG_REQUEST
 from podplan.cli.output import say, write
 from podplan.core.typing import Any

@@ -31,7 +31,7 @@ def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
     """Codes of rules, with their names; after a comma, those of the next one."""
     before, comma, word = incomplete.rpartition(",")
-    return _items(
+    return completion_items(
         ((f"{before}{comma}{code}", name) for code, name in _rules()), f"{before}{comma}{word.upper()}"
     )
 
@@ -50,10 +50,12 @@ def topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[
             if kind in ("spec", "metadata"):
                 kind, steps = "JobProfile", [kind, *steps]
             whole = catalog.show(kind, kubernetes.DEFAULT_VERSION)
-            return _items(((f"{above}.{name}", "") for name in fields(at(whole, steps), whole)), incomplete)
+            return completion_items(
+                ((f"{above}.{name}", "") for name in fields(at(whole, steps), whole)), incomplete
+            )
         found += [(name, "") for name in ("spec", *catalog.names())]
     found += [pair for code, name in _rules() for pair in ((code, name), (name, code))]
-    return _items(found, incomplete)
+    return completion_items(found, incomplete)
 
 
 def environments(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG001
@@ -64,19 +66,11 @@ def environments(ctx: click.Context, param: click.Parameter, incomplete: str) ->
         named = [*(ctx.params.get("paths") or ()), ctx.params.get("file"), *ctx.args]
         for path in [str(one) for one in named if one][:MAX_FILES]:
             found |= dict.fromkeys(_environments(path), path)
-    return _items(found.items(), incomplete)
+    return completion_items(found.items(), incomplete)
 
 
-def outputs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """FORMAT=, and then a file."""
-    from podplan.cli.reporting import FORMATS
-
-    if "=" in incomplete:
-        return files(ctx, param, incomplete)
-    return _items(((f"{name}=", "") for name in FORMATS), incomplete)
-
-
-def _items(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+def completion_items(found: Iterable[tuple[str, str]], incomplete: str) -> list[CompletionItem]:
+    """The words that begin as what was typed, with what the shell shows beside each."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(word, help=told or None) for word, told in found if word.startswith(incomplete)]

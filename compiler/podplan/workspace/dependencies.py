@@ -1,4 +1,4 @@
-"""What a run asked of the files, and whether they still answer the same: then the run would say the same.
+"""The files and folders that a run depends on, recorded while it reads them.
 
 A trace has a digest of every file that was read, of every folder that was listed, and the root that was found
 above them. What cannot be told so briefly makes it useless, and nothing is kept of the run.
@@ -10,12 +10,10 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from podplan.core.typing import Any
-
-Told = dict[str, Any]  # a trace as JSON has it
-
 _open: list[Trace] = []
-_UNREADABLE = ""  # the answer of a folder that cannot be listed
+# A run that reads fewer files is faster than a look into the cache.
+FEWEST_FILES = 10
+UNREADABLE = ""  # the answer of a folder that cannot be listed
 
 
 class Trace:
@@ -33,14 +31,6 @@ class Trace:
         for folder, listed in other.folders.items():
             self.useless |= self.folders.setdefault(folder, listed) != listed
         self.useless |= other.useless
-
-    def told(self) -> Told:
-        """The trace as plain data, with the roots as they are now."""
-        return {
-            "files": [[root, path, digest] for (root, path), digest in self.files.items()],
-            "folders": list(map(list, self.folders.items())),
-            "roots": _roots(path for _, path in self.files),
-        }
 
 
 @contextmanager
@@ -71,21 +61,21 @@ def note_other(trace: Trace) -> None:
 def note_file(root: str, path: str, content: bytes | Exception) -> None:
     """A file below a root was read, or could not be."""
     for trace in _open:
-        digest = _answer(path, content)
+        digest = digest_file(path, content)
         trace.useless |= trace.files.setdefault((root, path), digest) != digest  # it changed meanwhile
 
 
 def note_folder(folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
     """A folder was listed."""
     for trace in _open:
-        digest = _listed(entries)
+        digest = digest_folder(entries)
         trace.useless |= trace.folders.setdefault(folder, digest) != digest
 
 
 def note_unreadable(folder: str) -> None:
     """A folder could not be listed."""
     for trace in _open:
-        trace.useless |= trace.folders.setdefault(folder, _UNREADABLE) != _UNREADABLE
+        trace.useless |= trace.folders.setdefault(folder, UNREADABLE) != UNREADABLE
 
 
 def note_unknown() -> None:
@@ -94,42 +84,7 @@ def note_unknown() -> None:
         trace.useless = True
 
 
-def still_true(told: Told) -> bool:
-    """Whether the files, asked again, answer as in a trace."""
-    return (
-        all(_folder(folder) == digest for folder, digest in told["folders"])
-        and all(_file(root, path) == digest for root, path, digest in told["files"])
-        and _roots(path for _, path, _ in told["files"]) == told["roots"]
-    )
-
-
-def _file(root: str, path: str) -> str:
-    from podplan.core.limits import BoundExceeded
-    from podplan.workspace.files import OutsideRoot, read_inside
-
-    try:
-        return _answer(path, read_inside(root, path))
-    except (OutsideRoot, BoundExceeded, OSError) as error:
-        return _answer(path, error)
-
-
-def _folder(folder: str) -> str:
-    try:
-        with os.scandir(folder) as entries:
-            return _listed(entries)
-    except OSError:
-        return _UNREADABLE
-
-
-def _roots(paths: Iterable[str]) -> list[list[Any]]:
-    """For each folder with files: its real path, its root, and whether that is a repository."""
-    from podplan.workspace.files import in_repository, root_of
-
-    folders = sorted({os.path.dirname(path) or os.curdir for path in paths})
-    return [[folder, os.path.realpath(folder), root_of(folder), in_repository(folder)] for folder in folders]
-
-
-def _listed(entries: Iterable[os.DirEntry[str]]) -> str:
+def digest_folder(entries: Iterable[os.DirEntry[str]]) -> str:
     told = sorted((entry.name, _kind(entry)) for entry in entries)
     return _digest("\0".join(f"{name}/{kind}" for name, kind in told).encode(errors="surrogateescape"))
 
@@ -142,7 +97,7 @@ def _kind(entry: os.DirEntry[str]) -> str:
     return "folder" if entry.is_dir() else "file"
 
 
-def _answer(path: str, content: bytes | Exception) -> str:
+def digest_file(path: str, content: bytes | Exception) -> str:
     """What a file holds, or what is said of it, and where a link leads: what is said goes by that, too."""
     said = f"{type(content).__name__}: {content}" if isinstance(content, Exception) else _digest(content)
     return f"{said} in {os.path.realpath(path)}" if os.path.islink(path) else said

@@ -1,7 +1,7 @@
 """Parts of a CR as fields of a profile: what compiling does, backwards, on plain data.
 
-Nothing here must be complete. What no field says stays out, and ``podplan.tools.importer`` finds it by compiling
-the result and comparing; so each function takes only what compiles back to the same.
+Nothing here must be complete: ``podplan.tools.importer`` compiles the result, compares it with the CR and
+puts what differs into an override. So each function takes only what compiles back to the same.
 """
 
 from __future__ import annotations

@@ -23,7 +23,10 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.lint.cel.rules import Fault, Rules, Verdict, verdict_from
 from podplan.lint.cel.values import bounded
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from podplan.lint.cel.worker import main; main()"
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from podplan.lint.cel.worker import main; main()"
+)
 
 
 class _Worker(NamedTuple):

@@ -1,6 +1,6 @@
 """Policies that are CEL expressions, ours and those of a ValidatingAdmissionPolicy.
 
-The body of a policy is what stands below ``cel:`` (schemas/Policy.json). ``podplan.lint.vap_import`` adds to it:
+The body of a policy is the value of ``cel:`` (schemas/Policy.json). ``podplan.lint.vap_import`` adds to it:
 ``at``, where the expressions stand in the document of the policy; ``paramObject``; ``resources``, selectors
 and ``failurePolicy``. Variables of the expressions:
 https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/.
