@@ -22,7 +22,7 @@ from podplan.kinds.common import merge
 from podplan.kinds.common.merge import merged, patched, rewrapped
 from podplan.kinds.registry import lower_cr
 from podplan.lint import suppression_comments as suppressing
-from podplan.lint.checks._hosts import pod
+from podplan.lint.analysis.pod_hosts import pod
 from podplan.lint.policy_runner import RELATED, _as_seen
 from podplan.lint.registry import ours
 from podplan.lint.rule_selection import Selection, ruling, with_changes

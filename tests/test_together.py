@@ -19,7 +19,7 @@ from podplan.checker.cross_job_index import Together
 from podplan.checker.packed_store import MOST_OPEN, Origin, Row, Rows
 from podplan.core.provenance import Doc
 from podplan.lint import checks, policy_runner
-from podplan.lint.checks._jobs import Instance
+from podplan.lint.analysis.jobs import Instance
 from podplan.lint.checks.queues import Ask, Demand, queue_oversubscribed
 from podplan.lint.policy import Policy, policy
 from podplan.lint.registry import ours

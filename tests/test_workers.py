@@ -84,7 +84,7 @@ def test_workers_say_what_one_process_says(workers: int) -> None:
     alone, trace = checked(1)
     shared, other = checked(workers)
     assert shared == alone
-    assert sorted(other.told()["files"]) == sorted(trace.told()["files"]) != []
+    assert sorted(other.files) == sorted(trace.files) != []
     assert alone.summary.suppressed
     assert {found.location.file for found in alone.findings} >= {"bases/common.yaml", "jobs/a.yaml"}
     assert {"NAME002", "SCHED012", "YAML001"} <= {found.rule for found in alone.findings}

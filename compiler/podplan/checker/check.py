@@ -16,7 +16,7 @@ from podplan.checker.run_state import GivenUp, Run, as_far_as_bounds
 from podplan.core.findings import Finding
 from podplan.core.limits import BoundExceeded
 from podplan.lint.aggregation import findings
-from podplan.lint.sighting import Seen, Sighting
+from podplan.lint.document_diagnostics import Seen, Sighting
 from podplan.pipeline import Plan, Settings, plans
 from podplan.workspace import Reader
 from podplan.workspace.documents import ALL_SORTS, OF_PROFILES, Item, items, may_hold

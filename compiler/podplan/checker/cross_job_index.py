@@ -17,7 +17,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.lint.checks import left
 from podplan.lint.policy import Policy
 from podplan.lint.policy_runner import apply_to_all, is_about_all
-from podplan.lint.sighting import Seen
+from podplan.lint.document_diagnostics import Seen
 from podplan.lint.target import Job
 from podplan.workspace.files import git_top
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from podplan.core.findings import Edit, Finding, Location, Related
 from podplan.core.provenance import Doc
-from podplan.lint.checks._profile_files import documents
+from podplan.lint.analysis.profile_files import documents
 from podplan.redaction.detection import secret_values
 from podplan.redaction.redactor import REDACTED, Redactor
 

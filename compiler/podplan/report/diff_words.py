@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from podplan.core.findings import Path
 from podplan.kinds.t9k.behaviors.change_effects import Effect
-from podplan.lint.checks._resources import shown as amount
+from podplan.lint.analysis.resources import shown as amount
 from podplan.report.sanitization import visible
 from podplan.tools.diff.model import Count, Diff, JobChange, Queue
 

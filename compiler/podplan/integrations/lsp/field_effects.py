@@ -11,7 +11,7 @@ from podplan.core.path_syntax import show
 from podplan.core.provenance import Doc, Fact, origin_of
 from podplan.core.replica_groups import folded
 from podplan.core.typing import Any, NamedTuple
-from podplan.lint.checks._resources import accelerators, containers
+from podplan.lint.analysis.resources import accelerators, containers
 from podplan.lint.redaction import redactor_for
 from podplan.pipeline import Plan
 from podplan.redaction.redactor import NOT_SHOWN, REDACTED, Redactor, redact_data

@@ -16,9 +16,9 @@ from podplan.core.replica_groups import at_index
 from podplan.core.truncation import shortened
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import mapping
+from podplan.lint.analysis.inventory import entry
 from podplan.lint.cel.rules import Fault, Named, Rules, Validation, Verdict
 from podplan.lint.cel.text import paths_in, variables_in
-from podplan.lint.checks._inventory import entry
 from podplan.lint.label_selectors import is_selected
 from podplan.lint.policy import Policy, PolicyError
 from podplan.lint.target import Hit, Job, Subject

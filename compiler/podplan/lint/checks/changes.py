@@ -10,7 +10,7 @@ from podplan.core.provenance import Doc
 from podplan.core.typing import Any
 from podplan.kinds.t9k.behaviors.change_effects import Effect, what_happens
 from podplan.kubernetes import quantities
-from podplan.lint.checks._jobs import called, counted, written
+from podplan.lint.analysis.jobs import called, counted, written
 from podplan.lint.target import Hit, Job, Subject, for_one
 from podplan.redaction.detection import has_secret_form
 from podplan.redaction.redactor import Redactor, build_redactor

@@ -13,8 +13,8 @@ from podplan.core.indexed_text import Indexed
 from podplan.core.replica_groups import Group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.checks._cross_job import NAME, Again, Sharers, named_place
-from podplan.lint.checks._jobs import Instance, Named, named, written
+from podplan.lint.analysis.cross_job import NAME, Again, Sharers, named_place
+from podplan.lint.analysis.jobs import Instance, Named, named, written
 from podplan.lint.location import locate
 from podplan.lint.target import Hit, Job, Subject
 

@@ -12,9 +12,9 @@ from podplan.core.replica_groups import Group
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers import endings
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.checks._processes import process_of
-from podplan.lint.checks._resources import containers, init_containers, training
+from podplan.lint.analysis.jobs import kind_of, mode, spec_of
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import containers, init_containers, training
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.target import Hit, Job, Subject
 

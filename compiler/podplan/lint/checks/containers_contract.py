@@ -10,10 +10,10 @@ from podplan.core.typing import Any
 from podplan.kinds.t9k import behaviors
 from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.discovery import find
-from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._resources import accelerators
-from podplan.lint.checks._training import Written, containers, env, preferred, training
+from podplan.lint.analysis.jobs import kind_of, mode, roles, spec_of
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.resources import accelerators
+from podplan.lint.analysis.training import Written, containers, env, preferred, training
 from podplan.lint.target import Hit, Job, Subject
 
 _SIDECAR = pattern(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")

@@ -17,13 +17,13 @@ from podplan.core.provenance import Doc
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.words import Word
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._cross_job import Again
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode, namespace, replicas_written, spec_of, written
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._options import given
-from podplan.lint.checks._resources import training
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.cross_job import Again
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, namespace, replicas_written, spec_of, written
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.script_options import given
 from podplan.lint.checks.parallelism import is_plain, world_of
 from podplan.lint.target import Hit, Job
 
@@ -147,7 +147,7 @@ def _use(job: Job) -> tuple[tuple[str, str], int, tuple[Doc, Path]] | None:
     if mode(job, "debug") or mapping(spec_of(job), "elastic").get("enabled") is True or job.cr is None:
         return None
     if kind_of(job) == "DeepSpeedJob":
-        line, hosts = line_of(job), _hosts.hostfile(job)
+        line, hosts = line_of(job), pod_hosts.hostfile(job)
         if line is None or line.custom or not is_plain(line.read):
             return None
         world = sum(each.replicas * (each.slots or 0) for each in hosts)

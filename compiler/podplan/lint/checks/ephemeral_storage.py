@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from podplan.core.typing import Any
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._resources import containers, init_containers, shown
-from podplan.lint.checks._resources import entries as resource_entries
+from podplan.lint.analysis.resources import containers, init_containers, shown
+from podplan.lint.analysis.resources import entries as resource_entries
 from podplan.lint.target import Hit, Subject
 
 RESOURCE = "ephemeral-storage"

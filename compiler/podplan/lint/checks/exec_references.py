@@ -15,8 +15,8 @@ from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
 from podplan.launchers.kubelet import environment, expand, is_of_service
-from podplan.lint.checks._jobs import kind_of
-from podplan.lint.checks._over_ssh import over_ssh
+from podplan.lint.analysis.jobs import kind_of
+from podplan.lint.analysis.over_ssh import over_ssh
 from podplan.lint.checks.exec_words import sources
 from podplan.lint.target import Hit, Subject
 

@@ -9,9 +9,9 @@ from podplan.core.truncation import shortened
 from podplan.core.typing import Any
 from podplan.launchers.exit_status import hidden_status
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import mode
-from podplan.lint.checks._processes import process_of
-from podplan.lint.checks._resources import training
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import training
 from podplan.lint.target import Hit, Subject
 
 _INSTEAD = {

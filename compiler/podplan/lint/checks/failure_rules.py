@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries
 from podplan.launchers.accelerate import Accelerate
-from podplan.lint.checks._jobs import counted, gpus, mode, spec_of
-from podplan.lint.checks._launches import Launch, launches
+from podplan.lint.analysis.jobs import counted, gpus, mode, spec_of
+from podplan.lint.analysis.launches import Launch, launches
 from podplan.lint.target import Hit, Job, Subject
 
 

@@ -18,7 +18,7 @@ from podplan.launchers.exec_form import Line
 from podplan.launchers.exit_status import is_work
 from podplan.launchers.processes import of_words, steps
 from podplan.launchers.tokens import comments
-from podplan.lint.checks._jobs import counted
+from podplan.lint.analysis.jobs import counted
 from podplan.lint.location import find_source
 from podplan.lint.target import Hit, Subject
 

@@ -9,9 +9,9 @@ from podplan.core.replica_groups import Group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._cross_job import Again
-from podplan.lint.checks._inventory import entry
-from podplan.lint.checks._jobs import (
+from podplan.lint.analysis.cross_job import Again
+from podplan.lint.analysis.inventory import entry
+from podplan.lint.analysis.jobs import (
     Instance,
     Named,
     counted,
@@ -27,7 +27,7 @@ from podplan.lint.checks._jobs import (
     total,
     written,
 )
-from podplan.lint.checks._resources import effective, shown
+from podplan.lint.analysis.resources import effective, shown
 from podplan.lint.target import Hit, Job, Subject, for_one
 
 GROUP_LABEL = "scheduler.tensorstack.dev/group-name"

@@ -14,7 +14,7 @@ from podplan.core.provenance import Doc
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping, number, text, texts
 from podplan.launchers import exec_form
-from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
+from podplan.lint.analysis.jobs import mode, roles, shown_list, spec_of
 from podplan.lint.target import Hit, Job, Subject
 
 _RULES = ("successRules", "failureRules")

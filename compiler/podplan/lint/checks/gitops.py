@@ -10,7 +10,7 @@ from podplan.core.provenance import Doc
 from podplan.core.typing import Any
 from podplan.kinds.common.gitops_tools import ARGOCD_PRUNE, ARGOCD_SYNC_OPTIONS
 from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.checks._gitops import (
+from podplan.lint.analysis.gitops import (
     FORCE,
     HOOK,
     NAMES,
@@ -26,7 +26,7 @@ from podplan.lint.checks._gitops import (
     tool_of,
     whole_number,
 )
-from podplan.lint.checks._jobs import called, written
+from podplan.lint.analysis.jobs import called, written
 from podplan.lint.target import Hit, Subject
 
 KEPT = ("confirm", "false")  # values of Prune that keep a running job

@@ -8,7 +8,7 @@ from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.kubernetes.images import fault
-from podplan.lint.checks._jobs import shown_list
+from podplan.lint.analysis.jobs import shown_list
 from podplan.lint.target import Hit, Job, Subject, for_one
 
 

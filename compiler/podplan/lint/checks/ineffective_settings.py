@@ -8,7 +8,7 @@ from podplan.core.findings import Path
 from podplan.core.suggestions import did_you_mean
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._jobs import kind_of, mode, roles, shown_list, spec_of
+from podplan.lint.analysis.jobs import kind_of, mode, roles, shown_list, spec_of
 from podplan.lint.target import Hit, Job, Subject
 
 Found = tuple[Path, str]

@@ -17,9 +17,9 @@ from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers.processes import Process
 from podplan.launchers.shell import Block
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import mode
-from podplan.lint.checks._processes import process_of, programs_of
-from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.processes import process_of, programs_of
+from podplan.lint.analysis.resources import containers, init_containers
 from podplan.lint.target import Hit, Subject
 
 DEEPEST = 20  # folders of a path that others are compared with

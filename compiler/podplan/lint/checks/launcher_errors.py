@@ -9,8 +9,8 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import mapping
 from podplan.launchers.discovery import Invocation
 from podplan.launchers.words import Fault
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.checks._launches import launches
+from podplan.lint.analysis.jobs import kind_of, mode, spec_of
+from podplan.lint.analysis.launches import launches
 from podplan.lint.checks.launcher_words import joined_words
 from podplan.lint.target import Hit, Job, Subject
 

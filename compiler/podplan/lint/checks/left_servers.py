@@ -13,9 +13,9 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping
 from podplan.launchers import endings
 from podplan.launchers.endings import Endless
-from podplan.lint.checks._jobs import counted, gpu_pods, kind_of, mode, spec_of, total, written
-from podplan.lint.checks._processes import process_of
-from podplan.lint.checks._resources import training
+from podplan.lint.analysis.jobs import counted, gpu_pods, kind_of, mode, spec_of, total, written
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import training
 from podplan.lint.target import Hit, Job, Subject
 
 

@@ -13,7 +13,7 @@ from podplan.core.findings import Path
 from podplan.core.provenance import Doc
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import mapping
-from podplan.lint.checks._jobs import (
+from podplan.lint.analysis.jobs import (
     SSH_KINDS,
     counted,
     gpu_pods,
@@ -27,7 +27,7 @@ from podplan.lint.checks._jobs import (
     training_pods,
     written,
 )
-from podplan.lint.checks._launches import launches
+from podplan.lint.analysis.launches import launches
 from podplan.lint.checks.restarts import by_torchrun
 from podplan.lint.target import Hit, Subject
 

@@ -12,7 +12,7 @@ from podplan.core.findings import Path
 from podplan.core.replica_groups import Group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.checks._jobs import shown_list
+from podplan.lint.analysis.jobs import shown_list
 from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
 from podplan.lint.checks.tensorboard_logs import SCHEME
 from podplan.lint.target import Hit, Job, Subject

@@ -15,10 +15,10 @@ from podplan.core.provenance import Doc
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import mapping, text
 from podplan.launchers.processes import Process
-from podplan.lint.checks._jobs import mode, roles, spec_of
-from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.checks._options import Given, Placed, of_program
-from podplan.lint.checks._processes import programs_of
+from podplan.lint.analysis.jobs import mode, roles, spec_of
+from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.script_options import Given, Placed, of_program
 from podplan.lint.checks.outputs import written_paths
 from podplan.lint.target import Hit, Job, Subject
 

@@ -13,7 +13,7 @@ from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.sshd import starts_sshd
-from podplan.lint.checks._launches import Launch, counted, launches
+from podplan.lint.analysis.launches import Launch, counted, launches
 from podplan.lint.target import Hit, Job, Subject, for_one
 
 # Open MPI 5 starts processes by PRRTE, which has parameters of its own.

@@ -8,10 +8,10 @@ from podplan.core.lazy_regex import pattern
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import texts
 from podplan.launchers.mpirun import Mpirun
-from podplan.lint.checks._jobs import kind_of
-from podplan.lint.checks._launches import programs
-from podplan.lint.checks._ssh_names import handed_on_by_itself
-from podplan.lint.checks._training import env
+from podplan.lint.analysis.jobs import kind_of
+from podplan.lint.analysis.launches import programs
+from podplan.lint.analysis.ssh_names import handed_on_by_itself
+from podplan.lint.analysis.training import env
 from podplan.lint.target import Hit, Subject
 
 # Options that only the mpirun of Open MPI has; that of MPICH and Intel MPI hands on every variable.

@@ -9,11 +9,11 @@ from podplan.core.lazy_regex import pattern
 from podplan.core.typing import Any
 from podplan.kubernetes import accessors
 from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.checks._inventory import entry, section
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, shown_list, spec_of, strangers
-from podplan.lint.checks._resources import place as place_of
-from podplan.lint.checks._resources import resources
-from podplan.lint.checks._words import options, options_in
+from podplan.lint.analysis.inventory import entry, section
+from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, namespace, pods, shown_list, spec_of, strangers
+from podplan.lint.analysis.resources import place as place_of
+from podplan.lint.analysis.resources import resources
+from podplan.lint.analysis.words import options, options_in
 from podplan.lint.target import Hit, Job, Subject
 
 RDMA = pattern(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")

@@ -15,8 +15,8 @@ from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.deepspeed import HOSTFILE, DeepSpeed
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import kind_of, mode, replicas_written
-from podplan.lint.checks._launches import Launch, counted, launches
+from podplan.lint.analysis.jobs import kind_of, mode, replicas_written
+from podplan.lint.analysis.launches import Launch, counted, launches
 from podplan.lint.checks.restarts import by_torchrun
 from podplan.lint.target import Hit, Job, Subject
 

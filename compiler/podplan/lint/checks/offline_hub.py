@@ -12,8 +12,8 @@ from posixpath import normpath
 from podplan.core.lazy_regex import pattern
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, text
-from podplan.lint.checks._processes import programs_of
-from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.resources import containers, init_containers
 from podplan.lint.checks.outputs import Where, mount_of, named_values, trainings, volume_of
 from podplan.lint.target import Hit, Subject
 

@@ -9,7 +9,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.provenance import Doc, Place, trace
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping
-from podplan.lint.checks._profile_files import documents, leaves
+from podplan.lint.analysis.profile_files import documents, leaves
 from podplan.lint.target import Hit, Subject
 
 # What of the spec of a CR a field of the profile says; the longest beginning of a path counts.

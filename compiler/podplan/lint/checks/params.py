@@ -8,7 +8,7 @@ from podplan.core.findings import Path, value_at
 from podplan.core.provenance import Doc
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import mapping
-from podplan.lint.checks._profile_files import ALL, documents, own_file, params_read
+from podplan.lint.analysis.profile_files import ALL, documents, own_file, params_read
 from podplan.lint.target import Hit, Subject
 
 

@@ -14,8 +14,8 @@ from podplan.core.suggestions import nearest
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.checks._jobs import gpu_place, gpus, mode, namespace, replicas_of, shown_list
-from podplan.lint.checks._resources import accelerators, containers, effective
+from podplan.lint.analysis.jobs import gpu_place, gpus, mode, namespace, replicas_of, shown_list
+from podplan.lint.analysis.resources import accelerators, containers, effective
 from podplan.lint.checks.node_shapes import most_on_a_node
 from podplan.lint.target import Hit, Job, Subject
 

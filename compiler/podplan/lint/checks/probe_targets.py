@@ -11,7 +11,7 @@ from podplan.core.findings import Path, below
 from podplan.core.lazy_regex import pattern
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.checks._processes import programs_of
+from podplan.lint.analysis.processes import programs_of
 from podplan.lint.target import Hit, Subject
 
 _EFFECT = {

@@ -19,12 +19,12 @@ from podplan.launchers.colossalai import ColossalAI
 from podplan.launchers.deepspeed import DeepSpeed
 from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.torchrun import Torchrun
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._hosts import hostfile
-from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
-from podplan.lint.checks._launches import Launch, counted, launches, one_process, variable_path
-from podplan.lint.checks._resources import accelerators, entries, training
-from podplan.lint.checks._training import env
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, pods, spec_of
+from podplan.lint.analysis.launches import Launch, counted, launches, one_process, variable_path
+from podplan.lint.analysis.pod_hosts import hostfile
+from podplan.lint.analysis.resources import accelerators, entries, training
+from podplan.lint.analysis.training import env
 from podplan.lint.checks.gpus import listed_devices
 from podplan.lint.target import Hit, Job, Subject
 

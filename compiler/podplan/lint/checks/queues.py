@@ -9,18 +9,10 @@ from podplan.core.provenance import Doc, trace
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.checks._cross_job import Again, named_place
-from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.checks._jobs import (
-    Instance,
-    named,
-    namespace,
-    pod_group,
-    queue_of,
-    shown_list,
-    spec_of,
-)
-from podplan.lint.checks._resources import effective, shown
+from podplan.lint.analysis.cross_job import Again, named_place
+from podplan.lint.analysis.inventory import absent, elsewhere, entry, is_for, section
+from podplan.lint.analysis.jobs import Instance, named, namespace, pod_group, queue_of, shown_list, spec_of
+from podplan.lint.analysis.resources import effective, shown
 from podplan.lint.target import Hit, Job, Subject
 
 DURATION = {"d": 86400, "h": 3600, "m": 60, "s": 1}

@@ -8,9 +8,9 @@ from podplan.core.findings import Path
 from podplan.core.replica_groups import Group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.checks._jobs import namespace, shown_list, written
-from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.analysis.inventory import absent, elsewhere, entry, is_for, section
+from podplan.lint.analysis.jobs import namespace, shown_list, written
+from podplan.lint.analysis.resources import containers, init_containers
 from podplan.lint.target import Hit, Job, Subject, for_one
 
 # The types of volumes that name a Secret or ConfigMap.

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import mapping
-from podplan.lint.checks._jobs import kind_of, roles, spec_of
+from podplan.lint.analysis.jobs import kind_of, roles, spec_of
 from podplan.lint.target import Hit, Job, Subject
 
 # The types that a kind must have, and what happens without one.

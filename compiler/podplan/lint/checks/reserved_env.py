@@ -10,10 +10,10 @@ from podplan.core.provenance import Path, trace
 from podplan.core.replica_groups import Group
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping
-from podplan.lint.checks import _env_sources as env_sources
-from podplan.lint.checks._colossalai_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
-from podplan.lint.checks._training import env
+from podplan.lint.analysis import env_sources
+from podplan.lint.analysis.colossalai_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, pods, spec_of
+from podplan.lint.analysis.training import env
 from podplan.lint.target import Hit, Job, Subject
 
 # What each launcher gives its processes itself, whatever the variables of the container say.

@@ -16,12 +16,12 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers.words import Word
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, shown_list
-from podplan.lint.checks._launches import launches, of_replica, one_process
-from podplan.lint.checks._resources import accelerators, containers, init_containers, shown, training
-from podplan.lint.checks._resources import entries as resource_entries
-from podplan.lint.checks._words import options_in
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, shown_list
+from podplan.lint.analysis.launches import launches, of_replica, one_process
+from podplan.lint.analysis.resources import accelerators, containers, init_containers, shown, training
+from podplan.lint.analysis.resources import entries as resource_entries
+from podplan.lint.analysis.words import options_in
 from podplan.lint.checks.gpus import only_launches
 from podplan.lint.target import Hit, Job, Subject, for_one
 

@@ -9,7 +9,7 @@ from podplan.core.provenance import Doc
 from podplan.core.replica_groups import Group
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode, namespace, spec_of
+from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, mode, namespace, spec_of
 from podplan.lint.rule_selection import enforced
 from podplan.lint.target import Hit, Subject
 

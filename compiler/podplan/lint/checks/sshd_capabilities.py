@@ -8,7 +8,7 @@ from podplan.core.provenance import Path
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, starts_sshd
-from podplan.lint.checks._jobs import mode, shown_list
+from podplan.lint.analysis.jobs import mode, shown_list
 from podplan.lint.target import Hit, Subject
 
 

@@ -8,8 +8,8 @@ from podplan.core.findings import Path
 from podplan.core.typing import Any
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._resources import entries as resources
-from podplan.lint.checks._training import env
+from podplan.lint.analysis.resources import entries as resources
+from podplan.lint.analysis.training import env
 from podplan.lint.target import Hit, Subject
 from podplan.redaction.detection import is_secret
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from podplan.core.provenance import Doc
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.checks._cross_job import Again, named_place
-from podplan.lint.checks._gitops import WAVE, annotations_of, at, hooks, wave_of
-from podplan.lint.checks._jobs import namespace
+from podplan.lint.analysis.cross_job import Again, named_place
+from podplan.lint.analysis.gitops import WAVE, annotations_of, at, hooks, wave_of
+from podplan.lint.analysis.jobs import namespace
 from podplan.lint.checks.claims import users
 from podplan.lint.checks.references import references
 from podplan.lint.target import Hit, Job

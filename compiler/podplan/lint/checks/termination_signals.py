@@ -14,8 +14,8 @@ from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.exit_status import is_training, is_work
 from podplan.launchers.processes import Process, steps
 from podplan.launchers.signals import Unsignalled, unsignalled
-from podplan.lint.checks._jobs import mode
-from podplan.lint.checks._processes import process_of
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.grace_period import DEFAULT_GRACE

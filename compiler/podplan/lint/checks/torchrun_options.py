@@ -13,7 +13,7 @@ from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers.argparse import parse
 from podplan.launchers.torchrun import ETCD, GRAMMAR
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import counted, mode, pods, replicas_written, spec_of
+from podplan.lint.analysis.jobs import counted, mode, pods, replicas_written, spec_of
 from podplan.lint.target import Hit, Job, Subject
 
 # What the controller says where a field of torchrunConfig is set; it always says nnodes and rdzv_endpoint.

@@ -12,7 +12,7 @@ from podplan.core.findings import Path
 from podplan.core.lazy_regex import pattern
 from podplan.core.typing import Any
 from podplan.kubernetes.accessors import entries, mapping, text, texts
-from podplan.lint.checks._resources import containers, init_containers
+from podplan.lint.analysis.resources import containers, init_containers
 from podplan.lint.target import Hit, Subject
 
 DEEPEST = 20  # folders of a path that mounts are compared with

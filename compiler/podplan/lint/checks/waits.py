@@ -19,10 +19,10 @@ from podplan.launchers import processes
 from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
-from podplan.lint.checks._hosts import is_loopback, pod, short
-from podplan.lint.checks._jobs import counted, mode, roles, spec_of
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._processes import process_of
+from podplan.lint.analysis.jobs import counted, mode, roles, spec_of
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.pod_hosts import is_loopback, pod, short
+from podplan.lint.analysis.processes import process_of
 from podplan.lint.target import Hit, Job, Subject
 
 _LOOP = pattern(

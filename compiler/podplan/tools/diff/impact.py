@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import mapping
-from podplan.lint.checks._resources import ACCELERATOR
+from podplan.lint.analysis.resources import ACCELERATOR
 from podplan.tools.diff.model import Count, Impact, JobChange, Queue
 from podplan.tools.diff.repository_state import Job
 

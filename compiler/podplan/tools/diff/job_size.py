@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from podplan.core.provenance import Doc
 from podplan.core.replica_groups import Group
-from podplan.lint.checks._jobs import pod_group, queue_of, total
-from podplan.lint.checks._resources import effective, resources
+from podplan.lint.analysis.jobs import pod_group, queue_of, total
+from podplan.lint.analysis.resources import effective, resources
 from podplan.lint.target import Job
 
 

@@ -10,7 +10,7 @@ from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers.discovery import find
-from podplan.lint.checks._resources import ACCELERATOR, effective, resources, shown
+from podplan.lint.analysis.resources import ACCELERATOR, effective, resources, shown
 from podplan.tools.graph.model import Row
 from podplan.tools.graph.mounts import scratch
 

@@ -8,7 +8,7 @@ from podplan.kubernetes.accessors import mapping, text, texts
 from podplan.launchers import deepspeed
 from podplan.launchers.discovery import find
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
+from podplan.lint.analysis.jobs import kind_of, mode, spec_of
 from podplan.lint.target import Job, for_one
 
 _CONFIG: Path = ("spec", "config")

@@ -11,7 +11,7 @@ from itertools import islice
 
 from podplan.core.findings import Path
 from podplan.core.provenance import Doc
-from podplan.lint.checks._jobs import Instance, Named, called, written
+from podplan.lint.analysis.jobs import Instance, Named, called, written
 from podplan.lint.target import Job
 
 # A job by its number.

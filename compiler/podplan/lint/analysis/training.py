@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from podplan.core.findings import Path
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._jobs import Role, find_kind_spec, kind_of, roles
+from podplan.lint.analysis.jobs import Role, find_kind_spec, kind_of, roles
 from podplan.lint.target import Job
 
 

@@ -10,9 +10,9 @@ from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers.colossalai import ColossalAI, pieces, read_torchrun
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._jobs import kind_of, spec_of
-from podplan.lint.checks._launches import Launch, launches
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.jobs import kind_of, spec_of
+from podplan.lint.analysis.launches import Launch, launches
 from podplan.lint.target import Job, for_one
 
 # Where each dialect has the options of torchrun.
@@ -56,7 +56,7 @@ def _line(job: Job, launch: Launch, facts: ColossalAI) -> ColossalAILine:
     extra = tuple(piece for item in items for piece in pieces(item._replace(text=handed_on(item))))
     if [piece.text for piece in extra] != [piece.text for piece in facts.extra]:
         items, extra = (), facts.extra
-    listed = _hosts.hostfile(job)
+    listed = pod_hosts.hostfile(job)
     first = listed[0].line.text(listed[0].start).split()[0] if listed else ""
     hosts = sum(each.replicas for each in listed)
     if facts.nodes is not None and 0 < facts.nodes < hosts:

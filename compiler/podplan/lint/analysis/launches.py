@@ -13,7 +13,7 @@ from podplan.launchers.discovery import Invocation, find
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import python
-from podplan.lint.checks._resources import training
+from podplan.lint.analysis.resources import training
 from podplan.lint.target import Job, Subject, for_one
 
 _ASSIGNMENT = pattern(r"(?:\A|(?<=[\s;&|(]))(([A-Za-z_]\w*)=\S*)")

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from podplan.core.lazy_regex import pattern
 from podplan.core.typing import NamedTuple
-from podplan.lint.checks._remote_shell import Arrival, arrival
+from podplan.lint.analysis.remote_shell import Arrival, arrival
 
 Version = tuple[int, ...]
 

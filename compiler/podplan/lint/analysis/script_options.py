@@ -9,8 +9,8 @@ from podplan.core.lazy_regex import pattern
 from podplan.core.provenance import Doc
 from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Word
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._launches import Launch
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.launches import Launch
 from podplan.lint.target import Job
 
 _OPTION = pattern(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")

@@ -10,7 +10,7 @@ from podplan.core.lazy_regex import pattern
 from podplan.core.replica_groups import Group
 from podplan.core.typing import NamedTuple
 from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.checks._jobs import replicas_by_type, roles
+from podplan.lint.analysis.jobs import replicas_by_type, roles
 from podplan.lint.target import Job, for_one
 
 _SLOTS = pattern(r"\sslots=(\d+)")

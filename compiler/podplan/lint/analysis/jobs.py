@@ -11,7 +11,7 @@ from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.kinds.registry import find_kind, load_spec
 from podplan.kinds.spec import KindSpec
 from podplan.kubernetes.accessors import entries, mapping, text
-from podplan.lint.checks._resources import accelerators, containers
+from podplan.lint.analysis.resources import accelerators, containers
 from podplan.lint.target import Job, for_one
 
 T = TypeVar("T")

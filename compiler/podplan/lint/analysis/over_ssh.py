@@ -5,8 +5,8 @@ from __future__ import annotations
 from podplan.core.findings import Path
 from podplan.core.provenance import Doc
 from podplan.kubernetes.accessors import mapping, number
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.checks._training import role_called
+from podplan.lint.analysis.jobs import kind_of, mode, spec_of
+from podplan.lint.analysis.training import role_called
 from podplan.lint.target import Job, Subject
 
 

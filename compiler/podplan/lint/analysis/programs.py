@@ -10,8 +10,8 @@ from podplan.core.replica_groups import Group
 from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes.accessors import text
 from podplan.launchers.words import Word
-from podplan.lint.checks._launches import Launch, of_replica
-from podplan.lint.checks._processes import process_of
+from podplan.lint.analysis.launches import Launch, of_replica
+from podplan.lint.analysis.processes import process_of
 
 # They start the script in other Pods.
 _START_ELSEWHERE = ("colossalai", "mpirun", "horovodrun")

@@ -8,7 +8,7 @@ from podplan.core.suggestions import did_you_mean
 from podplan.core.typing import Any
 from podplan.kubernetes import quantities
 from podplan.kubernetes.accessors import entries, mapping
-from podplan.lint.checks._jobs import shown_list
+from podplan.lint.analysis.jobs import shown_list
 from podplan.lint.target import Job
 
 # Labels that Kubernetes itself gives to nodes; an inventory need not repeat them.
