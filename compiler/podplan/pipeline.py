@@ -19,9 +19,9 @@ from podplan.core.replica_groups import Group, Options
 from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, lower_cr
 from podplan.kinds.t9k import behaviors
+from podplan.lint.document_diagnostics import Seen
 from podplan.lint.lint_config import Terms
 from podplan.lint.policy import Policy
-from podplan.lint.document_diagnostics import Seen
 from podplan.schema import check_against, check_cr
 from podplan.schema.identity import known_but_not_lowered
 from podplan.schema.pruning import UNKNOWN, pruned

@@ -98,6 +98,8 @@ def _ended(run: Run, files: Iterable[str], folders: tuple[str, ...]) -> Result:
     """What is said of all files together, and the result."""
     if run.rendered:
         _check_rendered(run, {os.path.realpath(file) for file in files if file not in run.unread})
+    reached = [GivenUp(*exceeded) for exceeded in run.together.exceeded]
+    run.given_up += (one for one in dict.fromkeys(reached) if one not in run.given_up)
     for number, seen in run.together.said(run.silences.anywhere()):
         run.findings += set_findings(number, seen, run)
     if run.settings.terms.policy_texts:

@@ -13,11 +13,12 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 
 from podplan.checker.packed_store import Column, Origin, Row, Rows
 from podplan.checker.rebuild import Again
+from podplan.core.limits import BoundExceeded
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint.checks import left
+from podplan.lint.document_diagnostics import Seen
 from podplan.lint.policy import Policy
 from podplan.lint.policy_runner import apply_to_all, is_about_all
-from podplan.lint.document_diagnostics import Seen
 from podplan.lint.target import Job
 from podplan.workspace.files import git_top
 
@@ -52,10 +53,11 @@ class Meetings:
 
 
 class Left(NamedTuple):
-    """What jobs left, as plain data."""
+    """What jobs left, as plain data, and the limits that the first of them exceeded."""
 
     rows: Rows
     meetings: Meetings
+    exceeded: tuple[tuple[str, str], ...] = ()
 
 
 class Together:
@@ -70,6 +72,7 @@ class Together:
         self._whole: dict[int, Job] = {}
         self._meetings = Meetings()
         self._tops: dict[str, str] = {}
+        self.exceeded: list[tuple[str, str]] = []  # file and sentence
 
     def __len__(self) -> int:
         return len(self._rows) + (self._first is not None) + self._unseen
@@ -85,21 +88,29 @@ class Together:
             self._add(job, origin)
 
     def settle(self) -> None:
-        """Has the first job leave what the others left, since it is not alone."""
+        """Has the first job leave what the others left, since it is not alone.
+
+        A limit that it exceeds is its own, and not that of the job which is added now.
+        """
         if self._first is not None:
-            first, self._first = self._first, None
-            self._add(*first)
+            (job, origin), self._first = self._first, None
+            try:
+                self._add(job, origin)
+            except BoundExceeded as error:
+                file = origin.file if origin is not None else ""
+                self.exceeded.append((file, str(error.in_file(file))))
 
     def left(self) -> Left:
         """What the jobs so far left, for the run that they are a part of."""
         self.settle()
-        return Left(self._rows, self._meetings)
+        return Left(self._rows, self._meetings, tuple(self.exceeded))
 
     def add_left(self, left: Left) -> None:
         """What the jobs left that come next."""
         self.settle()
         self._rows.extend(left.rows)
         self._meetings.extend(left.meetings)
+        self.exceeded += left.exceeded
 
     def _add(self, job: Job, origin: Origin | None) -> None:
         row = Row(origin, tuple(left(check, job) for check in self._checks))

@@ -14,8 +14,8 @@ from podplan.core.lazy_regex import pattern
 from podplan.core.provenance import trace
 from podplan.kubernetes.accessors import mapping
 from podplan.lint.aggregation import findings
-from podplan.lint.rule_selection import UNSILENCED
 from podplan.lint.document_diagnostics import Seen, Sighting
+from podplan.lint.rule_selection import UNSILENCED
 from podplan.pipeline import check_form, plans
 from podplan.rendering.header import compare, header_of, source_path
 from podplan.workspace.documents import Item, identity, is_helm_template, items, mentions_ours

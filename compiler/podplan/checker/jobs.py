@@ -14,10 +14,10 @@ from podplan.core.typing import TYPE_CHECKING
 from podplan.kinds.common.gitops_tools import ARGOCD_SYNC_WAVE
 from podplan.kubernetes.accessors import mapping
 from podplan.lint.aggregation import Fold, findings
+from podplan.lint.document_diagnostics import Seen, Sighting
 from podplan.lint.location import locate
 from podplan.lint.policy_runner import Variants, apply, lacking, lacks
 from podplan.lint.rule_selection import enforced
-from podplan.lint.document_diagnostics import Seen, Sighting
 from podplan.lint.target import Job
 from podplan.pipeline import Plan, check_object
 from podplan.redaction.hints import may_hold_secret

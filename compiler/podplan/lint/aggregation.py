@@ -21,8 +21,8 @@ from podplan.core.path_syntax import Names
 from podplan.core.provenance import Doc, Place, Step, origin_of
 from podplan.core.typing import TYPE_CHECKING, Any
 from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.location import find_source, locate, other_places
 from podplan.lint.document_diagnostics import Sighting
+from podplan.lint.location import find_source, locate, other_places
 from podplan.lint.stable_identity import anchor
 
 if TYPE_CHECKING:

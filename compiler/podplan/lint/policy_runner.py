@@ -10,8 +10,8 @@ from podplan.core.provenance import Place
 from podplan.core.replica_groups import Group
 from podplan.core.typing import Any, NamedTuple
 from podplan.lint import checks
-from podplan.lint.policy import Policy, PolicyError, Scope, filled
 from podplan.lint.document_diagnostics import Seen
+from podplan.lint.policy import Policy, PolicyError, Scope, filled
 from podplan.lint.target import Hit, Job, Subject, for_few
 
 # The levels of policies that look at the CR, those about all jobs among them.

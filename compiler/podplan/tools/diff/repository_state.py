@@ -23,8 +23,8 @@ from podplan.core.replay import Replay
 from podplan.core.replica_groups import Group
 from podplan.kinds.t9k.behaviors.change_effects import is_named_later
 from podplan.kubernetes.accessors import mapping, text
-from podplan.lint.redaction import secrets_behind
 from podplan.lint.document_diagnostics import Seen
+from podplan.lint.redaction import secrets_behind
 from podplan.pipeline import Plan, Settings, check_form, plans
 from podplan.redaction.hints import may_hold_secret
 from podplan.rendering.header import Header, compare, header_of, source_path
