@@ -166,7 +166,7 @@ def test_a_bound_is_a_sentence_and_the_next_one_is_judged(expression: str, objec
 
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     sandbox._stop()
-    quick = "from podplan import limits; limits.MAX_CEL_SECONDS = 0.2; "
+    quick = "from podplan.core import limits; limits.MAX_CEL_SECONDS = 0.2; "
     monkeypatch.setattr(sandbox, "_START", sandbox._START.replace("from podplan", quick + "from podplan", 1))
     slow = "object.all(x, object.all(y, (x + y).replace('x', 'yz') != ''))"
     with pytest.raises(BoundExceeded, match="seconds"):

@@ -84,7 +84,8 @@ def find_family(api_version: object) -> Family | None:
 
 def family_of(data: Mapping[str, Any]) -> Family:
     """The family that a CR belongs to: by its group, else by its kind, else the first."""
-    named = (family for family in FAMILIES if data.get("kind") in family.packages)
+    kind = data.get("kind")
+    named = (family for family in FAMILIES if isinstance(kind, str) and kind in family.packages)
     return find_family(data.get("apiVersion")) or next(named, FAMILIES[0])
 
 
