@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from podplan.source import read
+from podplan.yaml import read
 
 WAYS: dict[str, Callable[[bytes], Any]] = {
     "read": partial(read, file="job.yaml"),

@@ -18,31 +18,31 @@ from typing import Any
 
 # stage -> the functions it begins in, by the module that calls them, or the class that has them
 BORDERS = {
-    "read": ["podplan.reading.opening.read", "podplan.reading.read"],
+    "read": ["podplan.workspace.file_loader.read", "podplan.workspace.read"],
     "extend": ["podplan.profile.resolve.resolve"],
-    "compile": ["podplan.kinds.compiling.compile_profile"],
+    "compile": ["podplan.kinds.compilation.compile_profile"],
     "lower": ["podplan.kinds.registry.lower_cr"],
     "schema": [
         "podplan.pipeline.check_cr",
         "podplan.pipeline.check_form",
-        "podplan.checking.files.check_form",
+        "podplan.checker.files.check_form",
         "podplan.kubernetes.check",
     ],
     "policies": [
-        "podplan.checking.jobs.apply",
-        "podplan.lint.apply.Variants.add",
-        "podplan.lint.apply.Variants.seen",
-        "podplan.checking.jobs.lacking",
-        "podplan.checking.together.apply_to_all",
-        "podplan.checking.together.left",
+        "podplan.checker.jobs.apply",
+        "podplan.lint.policy_runner.Variants.add",
+        "podplan.lint.policy_runner.Variants.seen",
+        "podplan.checker.jobs.lacking",
+        "podplan.checker.cross_job_index.apply_to_all",
+        "podplan.checker.cross_job_index.left",
     ],
     "report": [
-        "podplan.lint.fold.Fold.add",
-        "podplan.lint.fold.Fold.findings",
-        "podplan.checking.jobs.findings",
-        "podplan.checking.files.findings",
-        "podplan.check.findings",
-        "podplan.check.result",
+        "podplan.lint.aggregation.Fold.add",
+        "podplan.lint.aggregation.Fold.findings",
+        "podplan.checker.jobs.findings",
+        "podplan.checker.files.findings",
+        "podplan.checker.check.findings",
+        "podplan.checker.check.result",
         "podplan.cli.reporting.rendered",
     ],
 }
@@ -87,7 +87,7 @@ def main(folder: str) -> None:
     clock.turn()
     clock.seconds["other"] = 0.0  # what was imported here
     # Fewer files than this are not shared; a clock sees its own process only.
-    setattr(import_module("podplan.checking.sharing"), "FEWEST", sys.maxsize)  # noqa: B010 - it is no name to type checkers
+    setattr(import_module("podplan.checker.pool"), "FEWEST", sys.maxsize)  # noqa: B010 - it is no name to type checkers
     sys.argv = ["podplan", "check", folder]
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         try:

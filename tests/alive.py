@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from podplan import pipeline
-from podplan.provenance import Doc
+from podplan.core.provenance import Doc
 
 
 def most_alive(patch: pytest.MonkeyPatch, function: Callable[[], Any]) -> int:

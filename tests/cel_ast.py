@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from podplan.cel.environment import checked
+from podplan.lint.cel.environment import checked
 
 Message = dict[int, list[int | bytes]]  # the values of each field, by its number
 

@@ -16,8 +16,8 @@ from typing import Any
 from cel_expr_python import cel
 from google.protobuf import descriptor_pb2, descriptor_pool, struct_pb2, timestamp_pb2
 
-from podplan.cel import environment
 from podplan.kubernetes.schemas import Schema, resolve
+from podplan.lint.cel import environment
 
 PACKAGE = "kubernetes"
 _Field = descriptor_pb2.FieldDescriptorProto

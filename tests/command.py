@@ -19,7 +19,8 @@ from typing import NamedTuple, NoReturn
 
 import pytest
 
-from podplan.cli import COMMANDS, main
+from podplan.cli import main
+from podplan.cli.command_names import COMMANDS
 
 PATIENCE = 60  # seconds that a run may take
 PODPLAN = (sys.executable, "-m", "podplan")

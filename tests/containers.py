@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podplan.launchers.find import Found, Invocation, find
+from podplan.launchers.discovery import Found, Invocation, find
 
 Env = dict[str, str]
 

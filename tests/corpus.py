@@ -22,8 +22,8 @@ import yaml
 from click.testing import CliRunner
 
 from podplan.cli.commands import podplan
-from podplan.emit import emit_document
-from podplan.rules import RULES
+from podplan.core.builtin_rules import RULES
+from podplan.yaml.writer import emit_document
 from tests import verdicts
 
 PAGE = Path(__file__).parent.parent / "docs" / "corpus.md"

@@ -34,7 +34,7 @@ CHANGED = "# changed meanwhile\n"
 FAULTS = (*SIGNALS, *ERRORS, *OTHERS)
 AGAIN = "again"  # SIGTERM, and once more at each step from there on
 UNCAUGHT = {"quit": signal.SIGQUIT, "xcpu": signal.SIGXCPU, "usr1": signal.SIGUSR1, "pipe": signal.SIGPIPE}
-WRITERS = {"podplan.cli.output", "podplan.cli.cache", "podplan.cli.heeding", "tempfile"}
+WRITERS = {"podplan.cli.output", "podplan.cli.check_cache", "podplan.cli.signals", "tempfile"}
 
 
 class End(NamedTuple):

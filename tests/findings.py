@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podplan.check import Result, Summary
-from podplan.findings import Finding, Instances, Location, Lowered, Related, Severity
+from podplan.checker.check import Result, Summary
+from podplan.core.findings import Finding, Instances, Location, Lowered, Related, Severity
 
 ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from podplan.check import Result, check
-from podplan.findings import Finding
-from podplan.groups import Group, at_index
-from podplan.launchers.find import Invocation, find
+from podplan.checker.check import Result, check
+from podplan.core.findings import Finding
+from podplan.core.replica_groups import Group, at_index
+from podplan.launchers.discovery import Invocation, find
 from podplan.launchers.scripts import find_script_fault
-from podplan.lint.catalogue import ours
-from podplan.lint.selection import Selection, selected
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection, selected
 from podplan.pipeline import Plan, Settings, plans
-from podplan.pruning import pruned
-from podplan.reading import Reader
-from podplan.reading.documents import items
-from podplan.reading.files import expand
-from podplan.reading.opening import opened
 from podplan.schema import check_cr
-from podplan.source import Source
+from podplan.schema.pruning import pruned
+from podplan.workspace import Reader
+from podplan.workspace.documents import items
+from podplan.workspace.file_loader import opened
+from podplan.workspace.files import expand
+from podplan.yaml import Source
 
 Texts = dict[str, str]
 UNKNOWN = ("SCHEMA001", "SCHEMA011")  # such fields are dropped, and the job runs

@@ -14,7 +14,7 @@ import pytest
 
 from podplan.cli import main
 from podplan.cli.lower import command as lower_command
-from podplan.cli.producing import Produced, produce
+from podplan.cli.plan_loader import Produced, produce
 from podplan.pipeline import Plan
 from tests.command import Run
 

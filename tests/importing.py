@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path as File
 from typing import Any
 
-from podplan.importing import Imported, import_cr
-from podplan.kinds.compiling import compile_profile
+from podplan.core.provenance import Doc
+from podplan.kinds.compilation import compile_profile
 from podplan.kinds.registry import T9K
-from podplan.provenance import Doc
-from podplan.source import Document, read
+from podplan.tools.importer import Imported, import_cr
+from podplan.yaml import Document, read
 
 FIXTURES = File(__file__).parent.parent / "fixtures" / "import"
 GOLDEN = sorted(path.parent for path in FIXTURES.glob("*/cr.yaml"))

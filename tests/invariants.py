@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from podplan import kubernetes
-from podplan.kinds._job import suffix
-from podplan.provenance import Doc, Path, trace
+from podplan.core.provenance import Doc, Path, trace
+from podplan.kinds.t9k.job import suffix
 from tests.lowering import Lowered, Object, environment, parts
 
 CONTROLLER_VARIABLES = 4  # MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE: they stand first

@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from podplan.groups import Group, Options, expand
+from podplan.core.provenance import Doc, Fact, Path, Step, trace
+from podplan.core.replica_groups import Group, Options, expand
 from podplan.kinds.registry import lower_cr
-from podplan.provenance import Doc, Fact, Path, Step, trace
-from podplan.source import read
+from podplan.yaml import read
 
 API_VERSION = "batch.tensorstack.dev/v1beta1"
 FILE = "cr.yaml"

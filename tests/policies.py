@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from podplan.findings import Finding, Severity
-from podplan.lint.catalogue import ours
-from podplan.lint.selection import Selection, selected
-from podplan.testing import examples
-from podplan.testing.examples import inventory, mended, places
+from podplan.core.findings import Finding, Severity
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection, selected
+from podplan.tools.repository_tests import examples
+from podplan.tools.repository_tests.examples import inventory, mended, places
 
 __all__ = ["findings", "inventory", "mended", "nagging", "places"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from podplan.findings import Problem
+from podplan.core.findings import Problem
+from podplan.core.provenance import Doc, Path, trace
 from podplan.profile.resolve import Resolution, resolve
-from podplan.provenance import Doc, Path, trace
-from podplan.source import read
+from podplan.yaml import read
 
 HEAD = "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: resnet}\nspec:\n"
 BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"

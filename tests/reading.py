@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from podplan.source import Document, read
+from podplan.yaml import Document, read
 
 
 def one(text: str) -> Document:

@@ -6,15 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from podplan.check import Result, check_sources
+from podplan.checker.check import Result, check_sources
 from podplan.cli.reporting import FORMATS, rendered
-from podplan.findings import Finding, Location, Severity
-from podplan.limits import BoundExceeded
+from podplan.core.findings import Finding, Location, Severity
+from podplan.core.limits import BoundExceeded
 from podplan.pipeline import Settings
-from podplan.reading import Reader
-from podplan.repair import Repaired, repaired
-from podplan.source import read
-from podplan.source.places import LINE_BREAK
+from podplan.tools.fixer import Repaired, repaired
+from podplan.workspace import Reader
+from podplan.yaml import read
+from podplan.yaml.positions import LINE_BREAK
 
 Texts = Mapping[str, str]
 Key = tuple[str, str]

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.actions.files import MAX_SUMMARY_BYTES, fitting, outputs
-from podplan.actions.inputs import inputs
-from podplan.actions.report import MAX_COMMENT, comment
-from podplan.report.workflow import MAX_CHARACTERS, annotation, log_line
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
+from podplan.integrations.github.inputs import inputs
+from podplan.integrations.github.runner_files import MAX_SUMMARY_BYTES, fitting, outputs
+from podplan.integrations.github.step_report import MAX_COMMENT, comment
+from podplan.report.workflow_commands import MAX_CHARACTERS, annotation, log_line
 from tests.command import BAD_JOB, podplan
 from tests.findings import FINDINGS, RESULT
 from tests.github_runner import parsed

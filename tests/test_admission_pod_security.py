@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from podplan.cel.judging import judge
-from podplan.cel.rules import Named, Rules, Validation
-from podplan.lint.admission import for_admission
-from podplan.lint.catalogue import ours
+from podplan.lint.admission_policy import for_admission
+from podplan.lint.cel.rules import Named, Rules, Validation
+from podplan.lint.cel.sandbox import judge
 from podplan.lint.pod_security import CONTROLS, applied
+from podplan.lint.registry import ours
 
 VERDICTS = Path(__file__).parent.parent / "fixtures" / "pod_security" / "verdicts.jsonl.gz"
 BY_CONTROL = {one.params["control"]: one for one in ours() if one.body == "pod-security"}

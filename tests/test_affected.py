@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.checking.affected import affected
+from podplan.checker.affected_findings import affected
 from tests.changing import BASE, JOB, edit, lines, put, report, repository
 from tests.command import PROFILE
 from tests.golden import podplan

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.alignment import MAX_COMPARED, stretches, unified
+from podplan.core.text_diff import MAX_COMPARED, stretches, unified
 from tests.work import work
 
 Shape = Callable[[int], tuple[list[str], list[str]]]

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from podplan import kubernetes
-from podplan.argocd.parameters import FORMS
+from podplan.integrations.argocd.parameters import FORMS
 from podplan.kinds.registry import KIND_NAMES
 from tests.golden import podplan
 from tests.plugin_server import DEPLOY, ROOT, decoded_by_kubectl, image_variables, plugin

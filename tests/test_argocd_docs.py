@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.argocd.parameters import FORMS
+from podplan.integrations.argocd.parameters import FORMS
 from tests import plugin_server as server
 from tests.plugin_server import DEPLOY, Copy
 from tests.test_argocd_deploy import ARGO_CD, KUBECTL

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from lupa import lua51
 
-from podplan.reading.documents import items
-from podplan.source import read
+from podplan.workspace.documents import items
+from podplan.yaml import read
 
 ROOT = Path(__file__).parents[1]
 FIXTURES = ROOT / "fixtures"

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.check import Result, check_sources
-from podplan.findings import Finding, Location, Severity
-from podplan.lint.anchors import ON_SECRETS, anchor
+from podplan.checker.check import Result, check_sources
+from podplan.core.errors import RequestError
+from podplan.core.findings import Finding, Location, Severity
 from podplan.lint.baseline import Entry, collected, parsed, pruned, written
-from podplan.lint.catalogue import ours
-from podplan.lint.selection import Selection
-from podplan.lint.terms import Terms, default_ruling
+from podplan.lint.lint_config import Terms, default_ruling
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection
+from podplan.lint.stable_identity import ON_SECRETS, anchor
 from podplan.pipeline import Settings
-from podplan.reading import Reader
 from podplan.redaction.redactor import Redactor
-from podplan.requests import RequestError
-from podplan.source import read
+from podplan.workspace import Reader
+from podplan.yaml import read
 from tests.command import Run, podplan
 from tests.effort import examples
 

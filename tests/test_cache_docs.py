@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli import cache
-from podplan.cli.checking import FEWEST_FILES
+from podplan.cli import check_cache
+from podplan.workspace.dependencies import FEWEST_FILES
 from tests.command import JOB, podplan
 
 PAGE = (Path(__file__).parents[1] / "docs/cache.md").read_text()
@@ -28,7 +28,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (top / "jobs").mkdir(parents=True)
     for number in range(12):
         (top / "jobs" / f"job{number}.yaml").write_text(JOB.replace("name: count", f"name: count-{number}"))
-    monkeypatch.delenv(cache.OFF)
+    monkeypatch.delenv(check_cache.OFF)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return top
@@ -59,8 +59,8 @@ def test_its_commands(tree: Path) -> None:
 
 def test_its_numbers() -> None:
     assert f"fewer than {FEWEST_FILES} files" in PAGE
-    assert f"at most {cache.MAX_ENTRIES}, of {cache.MAX_BYTES // 2**20} MB together" in PAGE
-    for name in (cache.OFF, cache.FOLDER):
+    assert f"at most {check_cache.MAX_ENTRIES}, of {check_cache.MAX_BYTES // 2**20} MB together" in PAGE
+    for name in (check_cache.OFF, check_cache.FOLDER):
         assert name in PAGE
 
 

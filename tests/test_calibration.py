@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan import kubernetes
-from podplan.calibration.added import is_added, is_omitted
-from podplan.calibration.adopting import adoption
-from podplan.calibration.digits import without_digits
-from podplan.calibration.job import compared
-from podplan.emit import emit_document
-from podplan.groups import Options
+from podplan.core.replica_groups import Options
 from podplan.kinds.registry import lower_cr
 from podplan.schema import check_cr
-from podplan.source import read
+from podplan.tools.cluster_diff.adoption import adoption
+from podplan.tools.cluster_diff.observed_job import compared
+from podplan.tools.cluster_diff.server_additions import is_added, is_omitted
+from podplan.tools.cluster_diff.uid_suffix import without_digits
+from podplan.yaml import read
+from podplan.yaml.writer import emit_document
 from tests.command import Run
 from tests.effort import examples
 from tests.golden import FIXTURES, Case, cases, copy, podplan

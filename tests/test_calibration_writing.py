@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.calibration.writing import toml, with_settings
 from podplan.config import config_for
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
+from podplan.tools.cluster_diff.config_writer import toml, with_settings
 from tests.golden import FIXTURES, copy, podplan
 
 KIND = "DeepSpeedJob"

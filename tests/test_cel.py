@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from podplan.cel import judging
-from podplan.cel.judging import demand_extra, faults, judge
-from podplan.cel.rules import Failure, Fault, Named, Rules, Validation, Verdict
-from podplan.cel.text import paths_in, with_name
-from podplan.limits import MAX_CEL_LENGTH, BoundExceeded
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
+from podplan.core.limits import MAX_CEL_LENGTH, BoundExceeded
+from podplan.lint.cel import sandbox
+from podplan.lint.cel.rules import Failure, Fault, Named, Rules, Validation, Verdict
+from podplan.lint.cel.sandbox import demand_extra, faults, judge
+from podplan.lint.cel.text import paths_in, with_name
 
 TRUE = (
     "1 < 1.5 && 2.0 >= 1",
@@ -165,18 +165,18 @@ def test_a_bound_is_a_sentence_and_the_next_one_is_judged(expression: str, objec
 
 
 def test_what_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    judging._stop()
-    quick = "from podplan import limits; limits.MAX_CEL_SECONDS = 0.2; "
-    monkeypatch.setattr(judging, "_START", judging._START.replace("from podplan", quick + "from podplan", 1))
+    sandbox._stop()
+    quick = "from podplan.core import limits; limits.MAX_CEL_SECONDS = 0.2; "
+    monkeypatch.setattr(sandbox, "_START", sandbox._START.replace("from podplan", quick + "from podplan", 1))
     slow = "object.all(x, object.all(y, (x + y).replace('x', 'yz') != ''))"
     with pytest.raises(BoundExceeded, match="seconds"):
         judged(slow, ["x" * 50_000] * 99)
-    judging._stop()
+    sandbox._stop()
 
 
 def test_a_crash_of_the_evaluator_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    judging._stop()
-    monkeypatch.setattr(judging, "_START", "import os; input(); os.abort()")
+    sandbox._stop()
+    monkeypatch.setattr(sandbox, "_START", "import os; input(); os.abort()")
     with pytest.raises(BoundExceeded):
         judged("true")
     monkeypatch.undo()
@@ -184,7 +184,7 @@ def test_a_crash_of_the_evaluator_is_a_bound(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    judging._stop()
+    sandbox._stop()
     for module in ("cel_expr_python", "cel_expr_python.cel"):  # other tests of this process import both
         monkeypatch.setitem(sys.modules, module, None)
     for asked in (demand_extra, lambda: judged("true")):

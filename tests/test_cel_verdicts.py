@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podplan.cel.judging import judge
-from podplan.cel.rules import Named, Rules, Validation
+from podplan.lint.cel.rules import Named, Rules, Validation
+from podplan.lint.cel.sandbox import judge
 
 VERDICTS = json.loads((Path(__file__).parent.parent / "fixtures/cel/verdicts.json").read_text("utf-8"))
 GPUS = Named("gpus", "int(object.spec.containers[0].?resources.?limits[?'nvidia.com/gpu'].orValue('0'))")

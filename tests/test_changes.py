@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from podplan.facts import changes
-from podplan.facts.changes import differing, what_happens
-from podplan.provenance import Fact
+from podplan.core.provenance import Fact
+from podplan.kinds.t9k.behaviors import change_effects
+from podplan.kinds.t9k.behaviors.change_effects import differing, what_happens
 
 
 def cr(**spec: Any) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def test_true_is_not_one() -> None:
 
 
 def test_every_fact_has_a_source_of_its_kind() -> None:
-    known = {name: fact for name, fact in vars(changes).items() if isinstance(fact, Fact)}
+    known = {name: fact for name, fact in vars(change_effects).items() if isinstance(fact, Fact)}
     assert len({fact.id for fact in known.values()}) == len(known)
     for fact in known.values():
         assert fact.basis in ("documented", "anchored", "assumed")

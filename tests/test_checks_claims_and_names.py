@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from podplan.check import check_sources
-from podplan.emit import emit
+from podplan.checker.check import check_sources
 from podplan.kubernetes import names
-from podplan.lint.catalogue import ours
 from podplan.lint.checks.gpus import listed_devices
 from podplan.lint.checks.images import _registry, _whole
 from podplan.lint.checks.networks import RDMA
-from podplan.lint.selection import Selection, selected
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection, selected
 from podplan.pipeline import Settings
-from podplan.reading import Reader
-from podplan.source import read
+from podplan.workspace import Reader
+from podplan.yaml import read
+from podplan.yaml.writer import emit
 from tests.policies import findings, inventory
 
 

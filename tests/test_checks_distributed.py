@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.checks import _hosts
-from podplan.varying import Indexed
+from podplan.core.indexed_text import Indexed
+from podplan.lint.analysis import pod_hosts
 from tests.policies import findings
 
 Data = dict[str, Any]
@@ -200,10 +200,10 @@ def test_hosts_of_ten_thousand_workers(options: list[str], expected: list[str]) 
 
 
 def test_a_name_with_a_suffix_is_not_the_short_one() -> None:
-    lines = [_hosts.Hosts(Indexed(("train-1a2b3-worker-", 0, " slots=8\n")), 0, 4, 8)]
-    assert _hosts.listed(lines, "train-1a2b3-worker-3") is lines[0]
-    assert _hosts.listed(lines, "train-worker-3") is None
-    assert _hosts.listed(lines, "train-1a2b3-worker-4") is None
+    lines = [pod_hosts.Hosts(Indexed(("train-1a2b3-worker-", 0, " slots=8\n")), 0, 4, 8)]
+    assert pod_hosts.listed(lines, "train-1a2b3-worker-3") is lines[0]
+    assert pod_hosts.listed(lines, "train-worker-3") is None
+    assert pod_hosts.listed(lines, "train-1a2b3-worker-4") is None
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_a_name_with_a_suffix_is_not_the_short_one() -> None:
     ],
 )
 def test_short_names(host: str, name: str) -> None:
-    assert _hosts.short(host) == name
+    assert pod_hosts.short(host) == name
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_short_names(host: str, name: str) -> None:
     ],
 )
 def test_kinds_of_hosts(host: str, loopback: bool, address: bool) -> None:
-    assert (_hosts.is_loopback(host), _hosts.is_address(host)) == (loopback, address)
+    assert (pod_hosts.is_loopback(host), pod_hosts.is_address(host)) == (loopback, address)
 
 
 @pytest.mark.parametrize("odd", [None, 7, "x", [], {}, [None], [[]], [{"type": 3}], {"a": {"b": 1}}])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podplan.findings import Finding
+from podplan.core.findings import Finding
 from tests.policies import findings
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.checks._gitops import delete_policies, hooks, sync_options, wave_of, whole_number
-from podplan.source import read
+from podplan.lint.analysis.gitops import delete_policies, hooks, sync_options, wave_of, whole_number
+from podplan.yaml import read
 from tests.changing import put
 from tests.command import JOB
 from tests.golden import podplan

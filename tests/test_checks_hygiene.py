@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from podplan.check import check
-from podplan.findings import Finding
-from podplan.lint.catalogue import ours
+from podplan.checker.check import check
+from podplan.core.findings import Finding
+from podplan.lint.registry import ours
 from podplan.pipeline import Settings
-from podplan.reading import Reader
 from podplan.report.full import render
+from podplan.workspace import Reader
 
 BASE = "apiVersion: podplan/v1\nkind: JobProfileBase\nspec:\n"
 PROFILE = """\

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podplan.findings import pointer
+from podplan.core.findings import pointer
 from tests.policies import findings
 from tests.test_checks_distributed import cr, deepspeed, generic, pytorch, template
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from podplan.check import check_sources
-from podplan.emit import emit
-from podplan.lint.catalogue import ours
-from podplan.lint.selection import Selection, selected
+from podplan.checker.check import check_sources
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection, selected
 from podplan.pipeline import Settings
-from podplan.reading import Reader
-from podplan.source import read
+from podplan.workspace import Reader
+from podplan.yaml import read
+from podplan.yaml.writer import emit
 from tests.policies import findings
 
 Data = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.lint.checks._remote_arguments import (
+from podplan.lint.analysis.remote_arguments import (
     COLOSSALAI,
     DEEPSPEED,
     Regime,
@@ -19,7 +19,7 @@ from podplan.lint.checks._remote_arguments import (
     spelling,
     survives,
 )
-from podplan.lint.checks._remote_shell import Arrival, arrival
+from podplan.lint.analysis.remote_shell import Arrival, arrival
 from podplan.redaction.detection import is_secret
 from tests.effort import examples
 

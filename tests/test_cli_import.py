@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podplan.reading.documents import items as items_of
-from podplan.source import read
+from podplan.workspace.documents import items as items_of
+from podplan.yaml import read
 from tests.command import JOB, podplan
 
 LIST = """\

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli import COMMANDS, _only_paths
+from podplan.cli import _only_paths
 from podplan.cli.check import command
-from podplan.cli.checking import NO_FLAGS
+from podplan.cli.check_run import NO_FLAGS
+from podplan.cli.command_names import COMMANDS
 from tests.command import podplan
 
 CHANGES = {"affected_by": False, "changed_since": "", "new_since": "", "base": ""}

@@ -11,16 +11,16 @@ from hypothesis import given as examples
 from hypothesis import strategies as st
 
 from podplan import kubernetes
-from podplan.argocd.announcing import announced
-from podplan.argocd.application import Profile, read
-from podplan.argocd.choosing import chosen
-from podplan.argocd.destination import Version, missing, version
-from podplan.argocd.generating import inventory_path, root_of_copy
-from podplan.argocd.options import demand_options, with_options
-from podplan.argocd.parameters import Given, given
-from podplan.reading import Reader
-from podplan.reading.files import in_repository, root_of, taken_as_root
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
+from podplan.integrations.argocd.application import Profile, read
+from podplan.integrations.argocd.destination import Version, missing, version
+from podplan.integrations.argocd.generator import inventory_path, root_of_copy
+from podplan.integrations.argocd.parameter_schema import announced
+from podplan.integrations.argocd.parameters import Given, given
+from podplan.integrations.argocd.selection import chosen
+from podplan.integrations.argocd.sync_options import demand_options, with_options
+from podplan.workspace import Reader
+from podplan.workspace.files import in_repository, root_of, taken_as_root
 
 
 @pytest.mark.parametrize("text", [None, "", "null", "[]"])

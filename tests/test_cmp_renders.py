@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podplan.reading.documents import items
-from podplan.source import read
+from podplan.workspace.documents import items
+from podplan.yaml import read
 from tests import golden
 from tests import plugin_server as server
 from tests.golden import Case

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from podplan.emit import emit_document
-from podplan.findings import pointer
-from podplan.kinds._hardware import half_of
-from podplan.kinds._policy import seconds
-from podplan.kinds._profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
-from podplan.kinds.compiling import Compiled, compile_profile
+from podplan.core.findings import pointer
+from podplan.core.provenance import Doc, trace
+from podplan.kinds.common.hardware import half_of
+from podplan.kinds.common.profile import COMMON_FIELDS, COMMON_ROLE_FIELDS, RESOLVED_FIELDS
+from podplan.kinds.compilation import Compiled, compile_profile
 from podplan.kinds.registry import KIND_NAMES, PACKAGES, load_module
-from podplan.provenance import Doc, trace
+from podplan.kinds.t9k.run_policy import seconds
 from podplan.schema import check_against, check_cr
-from podplan.source import read
+from podplan.yaml import read
+from podplan.yaml.writer import emit_document
 
 ROOT = File(__file__).parent.parent
 FIXTURES = ROOT / "fixtures" / "compile"

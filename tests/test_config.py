@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from podplan import bundled
 from podplan.cli.settings import DEFAULTS
 from podplan.config import Config, config_for, config_from
-from podplan.config.lines import lines_of
-from podplan.findings import Severity
-from podplan.limits import BoundExceeded
-from podplan.requests import RequestError
+from podplan.config.toml_lines import lines_of
+from podplan.core import bundled
+from podplan.core.errors import RequestError
+from podplan.core.findings import Severity
+from podplan.core.limits import BoundExceeded
 from tests.command import podplan
 
 JOB = """\

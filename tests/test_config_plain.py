@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from podplan.config.lines import lines_of
 from podplan.config.plain import plain
+from podplan.config.toml_lines import lines_of
 
 KEYS = st.sampled_from(["ignore", "k8s-version", "a_b", "7", '"a"', "a.b", "", "é", "# ignore", "[a]", "a b"])
 VALUES = st.one_of(

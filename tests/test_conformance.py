@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.catalogue import whole
+from podplan.lint.registry import whole
 from tests.conformance import cases, controller, judging, network, status, table, volumes
 from tests.conformance.cluster import Outcome
 from tests.conformance.expansion import expanded

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.check import check_sources
+from podplan.checker.check import check_sources
 from podplan.pipeline import Settings
-from podplan.reading import Reader
-from podplan.source import read
+from podplan.workspace import Reader
+from podplan.yaml import read
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

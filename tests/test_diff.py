@@ -13,12 +13,12 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from podplan.cli.diff import compared
-from podplan.diff import Diff
-from podplan.diff.model import Count, Difference, JobChange
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.redaction.redactor import ANOTHER
 from podplan.report import diff_json, diff_markdown, diff_text
-from podplan.schema.published import show
+from podplan.schema.catalog import show
+from podplan.tools.diff import Diff
+from podplan.tools.diff.model import Count, Difference, JobChange
 from tests.git import commit, git_in
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"

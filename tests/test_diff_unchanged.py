@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podplan import pipeline
-from podplan.diff.unchanged import Unchanged
+from podplan.tools.diff.unchanged_files import Unchanged
 from tests.command import INVENTORY
 from tests.golden import podplan
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.diff.lowered import lowered
-from podplan.diff.model import ABSENT, Difference
-from podplan.diff.values import compared
-from podplan.findings import value_at
-from podplan.groups import Group
-from podplan.provenance import Doc
+from podplan.core.findings import value_at
+from podplan.core.indexed_text import Indexed
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
 from podplan.report.diff_changes import lines
-from podplan.varying import Indexed
+from podplan.tools.diff.lowered_objects import lowered
+from podplan.tools.diff.model import ABSENT, Difference
+from podplan.tools.diff.structural_diff import compared
 
 NAMES = st.sampled_from(["a", "b", "c", "env", "limits", "ports"])
 WORDS = st.one_of(

@@ -7,8 +7,8 @@ import re
 import tomllib
 from pathlib import Path
 
-from podplan.schema import published
-from podplan.source import read
+from podplan.schema import catalog
+from podplan.yaml import read
 from tests.command import podplan
 
 TEXT = (Path(__file__).parent.parent / "docs" / "editors.md").read_text()
@@ -21,7 +21,7 @@ def blocks(language: str) -> list[str]:
 def test_settings_can_be_read() -> None:
     server, schemas = (json.loads(block) for block in blocks("json"))
     assert [server["glspc.server.command"], *server["glspc.server.commandArguments"]] == ["podplan", "lsp"]
-    assert all(Path(file).stem in published.names() for file in schemas["yaml.schemas"])
+    assert all(Path(file).stem in catalog.names() for file in schemas["yaml.schemas"])
     [helix] = (tomllib.loads(block) for block in blocks("toml"))
     assert helix["language-server"]["podplan"]["args"] == ["lsp"]
     [profile] = blocks("yaml")

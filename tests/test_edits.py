@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.emit import emit_document
-from podplan.findings import Change, Path
-from podplan.fixing import Refused, edits_for
-from podplan.source import Document, read
+from podplan.core.findings import Change, Path
+from podplan.yaml import Document, read
+from podplan.yaml.edits import Refused, edits_for
+from podplan.yaml.writer import emit_document
 
 KEYS = st.sampled_from(["a", "b", "name", "x-y", "replicas", "emptyDir", "on", "1", "ä", "k: v"])
 SCALARS = st.one_of(

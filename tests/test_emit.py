@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan import emit as emitting
-from podplan.emit import emit, emit_document
-from podplan.limits import BoundExceeded
-from podplan.source import read
+from podplan.core.limits import BoundExceeded
+from podplan.yaml import read
+from podplan.yaml import writer as emitting
+from podplan.yaml.writer import emit, emit_document
 from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "yaml"

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli import heeding as outside
-from podplan.cli.heeding import heeded, held
-from podplan.limits import OutOfTime
+from podplan.cli import signals as outside
+from podplan.cli.signals import heeded, held
+from podplan.core.limits import OutOfTime
 from tests.command import BAD_JOB, PODPLAN, Run, heeding
 
 
@@ -89,7 +89,7 @@ def importing(name: str, number: int, cwd: Path) -> Run:
 
 
 def test_an_interrupt_at_the_very_beginning(many: Path) -> None:
-    assert importing("podplan.limits", signal.SIGINT, many) == (128 + signal.SIGINT, "", "")
+    assert importing("podplan.core.limits", signal.SIGINT, many) == (128 + signal.SIGINT, "", "")
 
 
 def test_next_to_nothing_is_imported_before_that() -> None:
@@ -97,17 +97,18 @@ def test_next_to_nothing_is_imported_before_that() -> None:
     script = "import sys; before = {*sys.modules}; import podplan.cli; print(*({*sys.modules} - before))"
     command = [sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {sys.path!r}; {script}"]
     imported = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert {*imported} <= {"podplan", "podplan.cli", "podplan.cli.exits", "__future__", "gc"}
+    ours = {"podplan", "podplan.cli", "podplan.cli.command_names", "podplan.cli.exit_codes"}
+    assert {*imported} <= {*ours, "__future__", "gc"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("name", ["podplan.cli.checking", "decimal"])
+@pytest.mark.parametrize("name", ["podplan.cli.check_run", "decimal"])
 def test_signals_while_the_rest_is_imported(many: Path, name: str, number: signal.Signals) -> None:
     """The library in Rust that imports decimal would panic, and say so."""
     assert importing(name, number, many) == (128 + number, "", "")
 
 
-@pytest.mark.parametrize("name", ["podplan.cli.checking", "decimal"])
+@pytest.mark.parametrize("name", ["podplan.cli.check_run", "decimal"])
 def test_the_time_is_up_while_the_rest_is_imported(many: Path, name: str) -> None:
     """The limit has its sentence then too: it is no fault of podplan."""
     run = importing(name, signal.SIGALRM, many)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.facts.settings import known, settings
+from podplan.kinds.lowering_options import known, settings
 
 TOP = Path(__file__).parent.parent
 FOLDER = TOP / "docs" / "evidence"

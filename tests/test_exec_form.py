@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from podplan.groups import Group
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
 from podplan.launchers import exec_form
 from podplan.lint import checks
-from podplan.lint.catalogue import ours
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Doc
+from podplan.lint.registry import ours
+from podplan.lint.target import Hit, Job, Subject
 from tests.policies import findings
 from tests.work import slowdown
 

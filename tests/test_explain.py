@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.cli.completing import topics
+from podplan.cli.shell_completion import topics
+from podplan.core.builtin_rules import RULES
 from podplan.report import field_page
-from podplan.report.style import Style
-from podplan.rules import RULES
+from podplan.report.terminal_style import Style
 from tests.golden import FIXTURES, podplan
 from tools import lowered_fields
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from podplan.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
-from podplan.reading import opening
-from podplan.reading.files import (
+from podplan.core.errors import RequestError
+from podplan.core.limits import MAX_FILE_BYTES, MAX_SEARCHED_BYTES, BoundExceeded
+from podplan.workspace import file_loader
+from podplan.workspace.files import (
     NoSuchPath,
     OutsideRoot,
     beside,
@@ -23,7 +24,6 @@ from podplan.reading.files import (
     root_of,
     why_no_path,
 )
-from podplan.requests import RequestError
 
 DEEP = 1200  # folders within one another
 
@@ -177,12 +177,12 @@ def test_a_file_that_is_taken_away_while_it_is_searched(
     with path.open("ab") as stream:
         stream.truncate(MAX_FILE_BYTES + 1)
     big = path.read_bytes()
-    monkeypatch.setattr(opening, "mentions", taken_away)
+    monkeypatch.setattr(file_loader, "mentions", taken_away)
     with pytest.raises(RequestError, match="no such file or directory"):
-        opening.opened(str(path))
+        file_loader.opened(str(path))
     path.write_bytes(big)
-    monkeypatch.setattr(opening, "mentions", led_elsewhere)
-    assert opening.opened(str(path)) == opening.Unread(str(path), "leads out of the repository")
+    monkeypatch.setattr(file_loader, "mentions", led_elsewhere)
+    assert file_loader.opened(str(path)) == file_loader.Unread(str(path), "leads out of the repository")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.lint.catalogue import whole
+from podplan.lint.registry import whole
 from tests.command import JOB
 from tests.golden import FIXTURES, mistake_cases, podplan
 

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import pytest
 
 import podplan
-from podplan.emit import emit
-from podplan.findings import Finding
-from podplan.lint.catalogue import whole
+from podplan.core.findings import Finding
+from podplan.lint.registry import whole
 from podplan.pipeline import Settings
-from podplan.source import read
+from podplan.yaml import read
+from podplan.yaml.writer import emit
 from tests.command import podplan as run
 from tests.fixed_jobs import Jobs, Texts, checked, jobs, settings_of, with_fix, without_variable, write
 from tests.golden import FIXTURES, mistake_cases
@@ -385,8 +385,8 @@ def test_the_table_has_each_fix_there_is(all_made: list[Made]) -> None:
 
 # The modules that may say how to repair something; a new one belongs into the table.
 SOURCES = {
-    "kubernetes/resources.py", "kubernetes/wording.py", "lint/apply.py", "schema/wording.py",
-    "migrating/__init__.py", "migrating/profiles.py", "migrating/spellings.py",
+    "kubernetes/resources.py", "kubernetes/messages.py", "lint/policy_runner.py", "schema/messages.py",
+    "tools/migrator/__init__.py", "tools/migrator/profiles.py", "tools/migrator/old_spellings.py",
 }  # fmt: skip
 
 
@@ -396,7 +396,7 @@ def test_no_other_module_makes_fixes() -> None:
         tree = ast.parse(path.read_text())
         imported = any(
             isinstance(node, ast.ImportFrom)
-            and node.module == "podplan.findings"
+            and node.module == "podplan.core.findings"
             and any(alias.name == "Change" for alias in node.names)
             for node in ast.walk(tree)
         )

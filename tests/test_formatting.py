@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.formatting import Unequal, formatted
-from podplan.formatting.compiling import demand_same
 from podplan.pipeline import Settings
-from podplan.source import read
+from podplan.tools.formatter import Unequal, formatted
+from podplan.tools.formatter.equivalence import demand_same
+from podplan.yaml import read
 from tests.command import podplan
 from tests.effort import examples
 from tests.ugly import documents
@@ -97,11 +97,11 @@ def test_an_order_that_anchors_need_stays() -> None:
 def test_a_form_that_would_say_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     source = read(UGLY.encode(), "x.yaml")
     monkeypatch.setattr(
-        "podplan.formatting.lines_of", lambda *_: PRETTY.replace("name: a", "name: b").split("\n")
+        "podplan.tools.formatter.lines_of", lambda *_: PRETTY.replace("name: a", "name: b").split("\n")
     )
     with pytest.raises(Unequal, match="data would change"):
         formatted(source)
-    monkeypatch.setattr("podplan.formatting.lines_of", lambda *_: [*PRETTY.split("\n"), "# new"])
+    monkeypatch.setattr("podplan.tools.formatter.lines_of", lambda *_: [*PRETTY.split("\n"), "# new"])
     with pytest.raises(Unequal, match="comments would change"):
         formatted(source)
 
@@ -117,7 +117,7 @@ def test_what_has_the_same_data_in_the_same_order_is_not_compiled(monkeypatch: p
     def compiles(text: str) -> bool:
         compiled: list[object] = []
         monkeypatch.setattr(
-            "podplan.formatting.compiling.outcomes", lambda source, *_: compiled.append(source)
+            "podplan.tools.formatter.equivalence.outcomes", lambda source, *_: compiled.append(source)
         )
         demand_same(read(text.encode(), "x.yaml"), PRETTY, Settings())
         return bool(compiled)

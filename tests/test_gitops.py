@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from podplan.kinds.compiling import compile_profile
-from podplan.provenance import Doc, trace
+from podplan.core.provenance import Doc, trace
+from podplan.kinds.compilation import compile_profile
 from tests.command import ENVIRONMENTS, PROFILE, podplan
 from tests.invariants import check_origins
 from tests.profiles import one

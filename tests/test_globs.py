@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.reading.globs import matches
+from podplan.workspace.globs import matches
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,6 @@ PAGE = (TOP / "docs" / "glossary.md").read_text(encoding="utf-8")
 if not PACKAGE.is_dir():
     pytest.skip("not a checkout", allow_module_level=True)
 
-# Modules that were named before the glossary. Remove each from here when it is renamed; add none.
-RENAMED_LATER = {"again", "before", "calibration", "fold", "judging", "nearest", "spot", "subject", "tally"}
-RENAMED_LATER |= {"together", "told", "varying"}
-
 
 class Row(NamedTuple):
     """A concept: its words, its type, its home, and the words that are not used for it."""
@@ -62,7 +58,7 @@ def test_no_module_is_named_by_an_unused_word() -> None:
     unused = {word for row in ROWS for word in row.unused if re.fullmatch(r"[a-z]+", word)}
     modules = {path.stem.strip("_") for path in PACKAGE.rglob("*.py") if path.stem != "__init__"}
     modules |= {path.parent.name for path in PACKAGE.rglob("__init__.py")}
-    assert modules & unused == RENAMED_LATER & modules
+    assert modules & unused == set()
 
 
 def test_homes_exist() -> None:

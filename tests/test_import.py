@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from podplan.emit import emit_document
-from podplan.importing import as_written_by_people, import_cr, profile_for
-from podplan.importing.layout import written
-from podplan.kinds._decompile import same
-from podplan.kinds.compiling import compile_profile
+from podplan.kinds.common.decompile import same
+from podplan.kinds.compilation import compile_profile
 from podplan.schema import check_against
+from podplan.tools.importer import as_written_by_people, import_cr, profile_for
+from podplan.tools.importer.layout import written
+from podplan.yaml.writer import emit_document
 from tests.importing import GOLDEN, compiled, cr_of, document, imported, pod
 from tests.profiles import one
 

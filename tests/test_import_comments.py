@@ -13,11 +13,11 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.tokens import CommentToken
 
-from podplan.importing import as_written_by_people, import_cr
-from podplan.importing.comments import comments_of
-from podplan.kinds._decompile import same
-from podplan.provenance import Doc, copied, root, split
-from podplan.source import read
+from podplan.core.provenance import Doc, copied, root, split
+from podplan.kinds.common.decompile import same
+from podplan.tools.importer import as_written_by_people, import_cr
+from podplan.tools.importer.comments import comments_of
+from podplan.yaml import read
 from tests.importing import GOLDEN, compiled, document, imported
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.importing.layout import scalar, written
-from podplan.kinds._decompile import same
+from podplan.kinds.common.decompile import same
+from podplan.tools.importer.layout import scalar, written
 from tests.effort import examples
 from tests.importing import document
 

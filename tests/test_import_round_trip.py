@@ -9,18 +9,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from podplan.emit import emit_document
-from podplan.findings import Severity
-from podplan.importing import as_written_by_people, drop_unknown_fields, import_cr
-from podplan.importing.repairing import repaired
-from podplan.kinds._decompile import same
+from podplan.core.builtin_rules import RULES
+from podplan.core.findings import Severity
+from podplan.core.provenance import Doc
+from podplan.kinds.common.decompile import same
 from podplan.kinds.registry import KIND_NAMES, find_kind
 from podplan.pipeline import Plan, Settings, plans
-from podplan.provenance import Doc
-from podplan.reading import Reader
-from podplan.reading.documents import items
-from podplan.rules import RULES
-from podplan.source import read
+from podplan.tools.importer import as_written_by_people, drop_unknown_fields, import_cr
+from podplan.tools.importer.normalization import repaired
+from podplan.workspace import Reader
+from podplan.workspace.documents import items
+from podplan.yaml import read
+from podplan.yaml.writer import emit_document
 from tests.effort import examples
 from tests.importing import compiled, cr_of, pod
 from tests.wide_crs import wide_crs

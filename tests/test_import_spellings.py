@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan import bundled
-from podplan.findings import pointer
-from podplan.importing import drop_unknown_fields, import_cr
-from podplan.kinds._decompile import same
+from podplan.core import bundled
+from podplan.core.findings import pointer
+from podplan.kinds.common.decompile import same
 from podplan.schema import check_cr
+from podplan.tools.importer import drop_unknown_fields, import_cr
 from tests.importing import FIXTURES, compiled, cr_of
 
 OLD = json.loads(bundled.read("schemas", "old-spellings.json"))

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.check import check_sources
-from podplan.emit import emit
-from podplan.lint import apply
-from podplan.lint.catalogue import ours
+from podplan.checker.check import check_sources
+from podplan.lint import policy_runner
 from podplan.lint.policy import Policy
-from podplan.lint.subject import FEW, Job, for_few
+from podplan.lint.registry import ours
+from podplan.lint.target import FEW, Job, for_few
 from podplan.pipeline import Settings
-from podplan.reading import Reader
-from podplan.source import read
+from podplan.workspace import Reader
+from podplan.yaml import read
+from podplan.yaml.writer import emit
 from tests.policies import inventory
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -22,13 +22,13 @@ def test_policies_are_sorted_once_for_each_ruling_however_the_files_take_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sorted_out: list[int] = []
-    whole = apply._asked_anew
+    whole = policy_runner._asked_anew
 
-    def counted(policies: tuple[Policy, ...], job: Job) -> apply.Asked:
+    def counted(policies: tuple[Policy, ...], job: Job) -> policy_runner.Asked:
         sorted_out.append(id(policies))
         return whole(policies, job)
 
-    monkeypatch.setattr(apply, "_asked_anew", counted)
+    monkeypatch.setattr(policy_runner, "_asked_anew", counted)
     levels = {"a": "restricted", "b": "baseline", "c": "privileged"}
     spaces = {name: {"podSecurity": level} for name, level in levels.items()}
     container = {"name": "main", "image": "registry.example.com/train:1"}

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from podplan.kinds.registry import PACKAGES, T9K, GroupVersionKind, find_kind, iter_kinds_named, load_spec
-from podplan.reading.documents import items
-from podplan.source import read
+from podplan.kinds.registry import (
+    PACKAGES,
+    T9K,
+    GroupVersionKind,
+    family_of,
+    find_kind,
+    iter_kinds_named,
+    load_spec,
+)
+from podplan.workspace.documents import items
+from podplan.yaml import read
 from tests.command import podplan
 
 JOB = """\
@@ -61,3 +69,8 @@ def test_every_kind_answers(kind: GroupVersionKind) -> None:
     spec = load_spec(kind)
     assert spec.plural == f"{kind.kind.lower()}s"
     assert all(fields for fields in spec.dialects.values())
+
+
+@pytest.mark.parametrize("kind", [[], {}, 1, None], ids=repr)
+def test_a_kind_that_is_no_text_belongs_to_the_first_family(kind: object) -> None:
+    assert family_of({"kind": kind}) == T9K

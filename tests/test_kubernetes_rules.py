@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from podplan import kubernetes
-from podplan.findings import Path
+from podplan.core.findings import Path
 
 CASES = yaml.safe_load(
     (File(__file__).parents[1] / "fixtures" / "kubernetes" / "rules.yaml").read_text("utf-8")

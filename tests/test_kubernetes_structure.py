@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan import bundled, kubernetes
-from podplan.findings import Change, Problem
+from podplan import kubernetes
+from podplan.core import bundled
+from podplan.core.findings import Change, Problem
 from podplan.kubernetes import names, nulls, schemas, structure
 from tests.work import work
 

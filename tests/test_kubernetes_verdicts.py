@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from podplan import kubernetes
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
 
 VERDICTS = File(__file__).parents[1] / "fixtures" / "kubernetes" / "verdicts.jsonl.gz"
 MISSING = re.compile(r'required field "([^"]+)" is missing')

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from podplan.core.limits import MAX_COMMAND_TEXT, BoundExceeded
 from podplan.launchers import wrappers
-from podplan.launchers.find import find
+from podplan.launchers.discovery import find
 from podplan.launchers.shell import script
 from podplan.launchers.words import Word
-from podplan.limits import MAX_COMMAND_TEXT, BoundExceeded
 from tests.containers import Env, container, only
 from tests.effort import examples
 from tests.work import slowdown, work

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from podplan.launchers import deepspeed, torchrun
-from podplan.launchers.find import Found, find
+from podplan.launchers.discovery import Found, find
 from tests.containers import container, in_bash, only
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.launchers import colossalai, mpirun
-from podplan.launchers.find import find
+from podplan.launchers.discovery import find
 from podplan.launchers.words import Word
 from tests.containers import container, in_bash
 

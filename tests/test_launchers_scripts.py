@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.launchers.find import find
-from podplan.launchers.joined import find_joined
+from podplan.launchers.discovery import find
+from podplan.launchers.joined_options import find_joined
 from podplan.launchers.scripts import find_script_fault
 from tests.containers import container, only
 

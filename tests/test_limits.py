@@ -16,9 +16,9 @@ from typing import NamedTuple
 import pytest
 
 from podplan import rendering
-from podplan.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
+from podplan.core.limits import LIMITS, MAX_DEPTH, MAX_FAULTS, MAX_FILE_BYTES, BoundExceeded
 from podplan.rendering import spool
-from podplan.source import read
+from podplan.yaml import read
 from tests.command import BAD_JOB, INVENTORY, JOB, PROFILE, podplan
 from tests.golden import podplan as here
 

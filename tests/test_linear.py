@@ -15,30 +15,30 @@ from typing import Any
 import pytest
 
 from podplan.config import Config, config_for
-from podplan.formatting.comments import said
-from podplan.formatting.extents import extents
-from podplan.formatting.order import ordered
-from podplan.groups import Options
-from podplan.importing import import_cr
-from podplan.importing.comments import comments_of
-from podplan.kinds import _merge
-from podplan.kinds._merge import merged, patched, rewrapped
+from podplan.core.builtin_rules import RULES
+from podplan.core.provenance import Doc, Flag, Origin, at, root, split
+from podplan.core.replica_groups import Options
+from podplan.kinds.common import merge
+from podplan.kinds.common.merge import merged, patched, rewrapped
 from podplan.kinds.registry import lower_cr
-from podplan.lint import comments as suppressing
-from podplan.lint.apply import RELATED, _as_seen
-from podplan.lint.catalogue import ours
-from podplan.lint.checks._hosts import pod
-from podplan.lint.comments import suppressions
-from podplan.lint.selection import Selection, ruling, with_changes
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.migrating import migrated
-from podplan.provenance import Doc, Flag, Origin, at, root, split
-from podplan.reading.documents import items
-from podplan.rules import RULES
-from podplan.source import Document, comments, read
-from podplan.source.comments import MARKER, markers_around
-from podplan.source.places import line_start
-from podplan.source.tree import trees
+from podplan.lint import suppression_comments as suppressing
+from podplan.lint.analysis.pod_hosts import pod
+from podplan.lint.policy_runner import RELATED, _as_seen
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection, ruling, with_changes
+from podplan.lint.suppression_comments import suppressions
+from podplan.lint.target import Hit, Job, Subject
+from podplan.tools.formatter.comments import said
+from podplan.tools.formatter.document_spans import extents
+from podplan.tools.formatter.field_order import ordered
+from podplan.tools.importer import import_cr
+from podplan.tools.importer.comments import comments_of
+from podplan.tools.migrator import migrated
+from podplan.workspace.documents import items
+from podplan.yaml import Document, comments, read
+from podplan.yaml.comments import MARKER, markers_around
+from podplan.yaml.positions import line_start
+from podplan.yaml.tree import trees
 from tests.work import work
 
 DEEPSPEED = """\
@@ -243,7 +243,7 @@ def test_thousands_of_overrides_do_not_copy_the_spec_thousands_of_times(
         return rewrapped(base, built)
 
     made: list[int] = []  # how many entries each map has that is made
-    monkeypatch.setattr(_merge, "rewrapped", counted)
+    monkeypatch.setattr(merge, "rewrapped", counted)
     assert copied(100) < 4.2 * copied(25)
 
 

@@ -14,7 +14,7 @@ from tests.command import JOB
 # What podplan and its libraries take is there already: what is missing is room for the file.
 WITH_LITTLE_ROOM = """
 import resource, sys
-import podplan.check
+import podplan.checker.check
 from podplan.cli import main
 there = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (there + 32_000_000, resource.RLIM_INFINITY))

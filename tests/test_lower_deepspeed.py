@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from podplan import kubernetes
-from podplan.groups import expand
-from podplan.limits import BoundExceeded
+from podplan.core.limits import BoundExceeded
+from podplan.core.replica_groups import expand
 from tests.lowering import Object, end, fact_at, group_of, job, keys_at, lost, lower, names, objects
 
 SPEC = """

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.kinds.pytorch_training_job.elastic import shares
+from podplan.kinds.t9k.pytorch_training_job.elastic import shares
 from tests.lowering import Object, environment, facts_on, group_of, job, lost, lower, names, objects
 
 PLAIN = """

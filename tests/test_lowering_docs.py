@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from podplan.config import config_for
-from podplan.facts.settings import of_status, settings, without_setting
+from podplan.kinds.lowering_options import of_status, settings, without_setting
 from podplan.kinds.registry import KIND_NAMES
 from tests.golden import FIXTURES, podplan
 from tests.lowering_changes import CHANGES, Change

@@ -10,11 +10,12 @@ from unittest.mock import patch
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from podplan import groups, kubernetes
-from podplan.groups import Group, Options, at_index
+from podplan import kubernetes
+from podplan.core import replica_groups
+from podplan.core.limits import MAX_REPLICAS_WRITTEN_OUT
+from podplan.core.provenance import Doc, Path, split, trace
+from podplan.core.replica_groups import Group, Options, at_index
 from podplan.kinds.registry import lower_cr
-from podplan.limits import MAX_REPLICAS_WRITTEN_OUT
-from podplan.provenance import Doc, Path, split, trace
 from podplan.schema import check_cr
 from tests.effort import examples
 from tests.invariants import (
@@ -79,7 +80,7 @@ def test_every_part_of_every_object_has_an_origin(cr: Object, goes_on: bool) -> 
 def test_written_out_objects_have_the_parts_of_their_template(cr: Object) -> None:
     for group in lower(cr):
         template = [path for path, _ in parts(group.doc.data)]
-        for found in groups.expand(group):
+        for found in replica_groups.expand(group):
             assert [path for path, _ in parts(found)] == template
 
 
@@ -93,7 +94,7 @@ def test_a_template_stands_for_what_lowering_gives_at_each_index(cr: Object, ind
         trees.append((doc, tree))
         return doc
 
-    with patch.object(groups, "split", keep):
+    with patch.object(replica_groups, "split", keep):
         lowered = lower(cr)
     for group in lowered:
         (tree,) = (tree for doc, tree in trees if doc is group.doc)
@@ -165,7 +166,7 @@ def reasons_by_part(lowered: list[Group]) -> dict[tuple[str, str], dict[Path, se
             path: {step.origin.fact.id for step in trace(group.doc, path) if step.origin and step.origin.fact}
             for path, _ in parts(group.doc.data)
         }
-        for each in groups.expand(group):
+        for each in replica_groups.expand(group):
             found[each["kind"], each["metadata"]["name"]] = reasons
     return found
 
@@ -228,4 +229,4 @@ def test_what_the_schema_lets_through_is_lowered(cr: Object, goes_on: bool) -> N
         kubernetes.check(group.doc.data)
         assert group.replicas >= 1
         if group.replicas <= 5 and "hostfile" not in group.doc.data.get("data", {}):
-            assert len(list(groups.expand(group))) == group.replicas < MAX_REPLICAS_WRITTEN_OUT
+            assert len(list(replica_groups.expand(group))) == group.replicas < MAX_REPLICAS_WRITTEN_OUT

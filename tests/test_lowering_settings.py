@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from podplan.facts.settings import of_status, settings, unknown_word, without_setting
-from podplan.groups import CONFIGURED, at_index
-from podplan.provenance import Path, trace
-from podplan.selecting import NoSuchField, select
+from podplan.core.path_syntax import NoSuchField, select
+from podplan.core.provenance import Path, trace
+from podplan.core.replica_groups import CONFIGURED, at_index
+from podplan.kinds.lowering_options import of_status, settings, unknown_word, without_setting
 from tests.lowering import Object, lower, names, objects
 from tests.lowering_changes import ABSENT, BY_ID, CHANGES, TOLD_AT, WITH
 from tests.lowering_jobs import PLAIN, UID

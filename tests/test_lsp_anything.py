@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from podplan.cli.lsp import settings_for
-from podplan.lsp.framing import messages
-from podplan.lsp.params import INTERNAL
-from podplan.lsp.server import Server
+from podplan.integrations.lsp.framing import messages
+from podplan.integrations.lsp.params import INTERNAL
+from podplan.integrations.lsp.server import Server
 from tests.effort import examples
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "lsp" / "project"
@@ -83,6 +83,6 @@ def test_no_text_and_no_place_is_too_odd(project: Path, data: st.DataObject) -> 
 
 
 def test_an_internal_error_would_be_seen(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("podplan.lsp.hover.text", lambda *_: 1 // 0)
+    monkeypatch.setattr("podplan.integrations.lsp.hover.text", lambda *_: 1 // 0)
     answers = said(project, FILES[0], "a: b", 0, 0)
     assert [one["error"]["code"] for one in answers if "error" in one] == [INTERNAL]

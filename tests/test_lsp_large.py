@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from podplan.cli.lsp import settings_for
-from podplan.lsp import dependents, keeping, server
-from podplan.lsp.documents import MAX_CHECKED, MAX_DOCUMENTS, Documents
-from podplan.lsp.inbox import Inbox
-from podplan.lsp.server import Server
-from podplan.lsp.workspace import Workspace
-from podplan.source import read
+from podplan.integrations.lsp import dependents, parse_cache, server
+from podplan.integrations.lsp.documents import MAX_CHECKED, MAX_DOCUMENTS, Documents
+from podplan.integrations.lsp.inbox import Inbox
+from podplan.integrations.lsp.server import Server
+from podplan.integrations.lsp.workspace import Workspace
+from podplan.yaml import read
 
 PROFILE = """\
 apiVersion: podplan/v1
@@ -267,7 +267,7 @@ def test_what_others_name_is_parsed_again_only_when_it_changes(
         parsed.append(Path(file).name)
         return read(content, file)
 
-    monkeypatch.setattr(keeping, "read", counted)
+    monkeypatch.setattr(parse_cache, "read", counted)
     (folder / "inventory.yaml").write_text(INVENTORY)
     session = Session(folder)
     text = PROFILE.format(name="job", base=0).replace("job:", "hardware: none, job:")
@@ -286,8 +286,8 @@ def test_what_others_name_is_parsed_again_only_when_it_changes(
 
 
 def test_what_is_kept_parsed_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "MOST_KEPT", 10)
-    kept = keeping.Kept()
+    monkeypatch.setattr(parse_cache, "MOST_KEPT", 10)
+    kept = parse_cache.Kept()
     a, b = kept.source(b"a: 1", "a"), kept.source(b"b: 1", "b")
     assert kept.source(b"a: 1", "a") is a
     kept.source(b"c: 1", "c")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.lsp.names import expression
-from podplan.lsp.outline import Outline, outline
-from podplan.lsp.spot import path_at
-from podplan.source import read
+from podplan.integrations.lsp.cursor import path_at
+from podplan.integrations.lsp.name_references import expression
+from podplan.integrations.lsp.outline import Outline, outline
+from podplan.yaml import read
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.lsp.actions import differences
-from podplan.lsp.documents import clean, path_of, uri_of
-from podplan.lsp.framing import Malformed, framed, messages
-from podplan.lsp.positions import Encoding, column, lines, negotiated, ours, span, units
+from podplan.integrations.lsp.actions import differences
+from podplan.integrations.lsp.documents import clean, path_of, uri_of
+from podplan.integrations.lsp.framing import Malformed, framed, messages
+from podplan.integrations.lsp.positions import Encoding, column, lines, negotiated, ours, span, units
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 CODECS = {"utf-8": ("utf-8", 1), "utf-16": ("utf-16-le", 2), "utf-32": ("utf-32-le", 4)}

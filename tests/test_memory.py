@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from podplan.check import check
+from podplan.checker.check import check
 from podplan.cli import cmp
-from podplan.diff import trees
-from podplan.limits import MAX_RESOLVED_NODES
-from podplan.lint.catalogue import ours
+from podplan.core.limits import MAX_RESOLVED_NODES
+from podplan.lint.registry import ours
 from podplan.pipeline import Settings, plans
 from podplan.profile import expressions
-from podplan.reading import Reader
-from podplan.reading.documents import items
-from podplan.reading.opening import opened
 from podplan.rendering import spool
-from podplan.source import Source
+from podplan.tools.diff import repository_state
+from podplan.workspace import Reader
+from podplan.workspace.documents import items
+from podplan.workspace.file_loader import opened
+from podplan.yaml import Source
 from tests.alive import most_alive
 from tests.golden import podplan
 from tests.profiles import run
@@ -168,7 +168,7 @@ def test_a_comparison_keeps_no_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert f"{3 * int(folder.name)} to re-run" in result.out
         shutil.rmtree(changed)
 
-    monkeypatch.setattr(trees, "MOST_KEPT", 1_000)
+    monkeypatch.setattr(repository_state, "MOST_KEPT", 1_000)
     for number in (FEW, MANY):
         (tmp_path / str(number)).mkdir()
         sweeps(tmp_path / str(number) / "same", 3, number)

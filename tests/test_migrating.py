@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from podplan.migrating import migrated
-from podplan.migrating.checked import worse
-from podplan.migrating.dialect import is_old
 from podplan.pipeline import Settings
-from podplan.source import read
-from podplan.source.comments import comments
+from podplan.tools.migrator import migrated
+from podplan.tools.migrator.colossalai_dialect import is_old
+from podplan.tools.migrator.verification import worse
+from podplan.yaml import read
+from podplan.yaml.comments import comments
 from tests.command import BAD_JOB, JOB, podplan
 
 CASES = sorted((Path(__file__).parents[1] / "fixtures" / "migrate").iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from podplan.nearest import nearest
+from podplan.core.suggestions import nearest
 from tests.work import work
 
 FIELDS = ("configMap", "emptyDir", "hostPath", "mount", "name", "pvc", "readOnly", "secret", "subPath")

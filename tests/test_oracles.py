@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from podplan.launchers.colossalai import read as read_colossalai
 from podplan.launchers.words import Word
-from podplan.lint.checks._remote_arguments import DEEPSPEED, arrives, survives
+from podplan.lint.analysis.remote_arguments import DEEPSPEED, arrives, survives
 from tests.effort import examples
 from tests.lowering import API_VERSION, Object, objects
 from tests.oracles import INTERPRETER, REQUIRED, Asked, ask, emitted, files, lines, on_a_worker, replaced

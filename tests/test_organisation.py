@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.lint.catalogue import ours
+from podplan.lint.registry import ours
 from podplan.schema import check_against
 from tests.command import podplan
 

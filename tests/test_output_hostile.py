@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from podplan.cli import output
-from podplan.report.visible import unheard, visible
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
+from podplan.report.sanitization import unheard, visible
 from tests.command import JOB, podplan
 from tests.github_runner import parsed
 

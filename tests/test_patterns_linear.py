@@ -8,10 +8,10 @@ from time import process_time
 import pytest
 
 from podplan.lint.checks.waits import _FOREVER, _LOOP
-from podplan.lint.directives import _LATE_UNTIL
+from podplan.lint.suppression_syntax import _LATE_UNTIL
 from podplan.redaction.detection import _WITH_PASSWORD
 from podplan.redaction.secret_objects import _MENTIONED
-from podplan.report.visible import _COMMAND
+from podplan.report.sanitization import _COMMAND
 
 LENGTH = 40_000  # characters, of which the square takes seconds; an eighth of them a 64th of that
 LEAST = 0.01  # seconds: less cannot be told from nothing

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.bundled import folder
-from podplan.findings import pointer
+from podplan.core.bundled import folder
+from podplan.core.findings import pointer
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.pod_security import CONTROLS, beyond_baseline
 from tests.lowering import Object

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from podplan.lint import checks
-from podplan.lint.catalogue import ours, whole
+from podplan.lint.registry import ours, whole
 from podplan.schema import check_against
 from tests.policies import findings, mended, nagging, places
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from podplan.provenance import trace
+from podplan.core.provenance import trace
 from tests.profiles import came_from, faults, messages, one, profile, run
 
 TEXT = profile("""

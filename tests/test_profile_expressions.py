@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podplan.nearest import meant_or_known
+from podplan.core.suggestions import meant_or_known
 from podplan.profile import expressions
 from podplan.profile.expressions import pieces
 from podplan.profile.values import Fault

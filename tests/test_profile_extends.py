@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.limits import MAX_BASES, MAX_EXTENDS_DEPTH
+from podplan.core.limits import MAX_BASES, MAX_EXTENDS_DEPTH
 from tests.profiles import BASE, came_from, faults, messages, one, profile, run, spec
 
 

@@ -4,7 +4,7 @@ import json
 
 import jsonschema_rs
 
-from podplan.bundled import read
+from podplan.core.bundled import read
 from podplan.profile.resolve import INVENTORY_FIELDS
 from tests.profiles import doc
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.limits import MAX_INSTANCES
+from podplan.core.limits import MAX_INSTANCES
 from podplan.profile.matrix import DEFAULT_INSTANCES
 from tests.profiles import came_from, faults, messages, profile, run
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from podplan.core.provenance import Doc, Flag, Origin, at, origin_of, root, split
 from podplan.profile.merge import Area, Problems, is_expression, merge
-from podplan.provenance import Doc, Flag, Origin, at, origin_of, root, split
 from tests.profiles import paths
 
 

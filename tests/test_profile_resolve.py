@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.limits import MAX_INSTANCES
+from podplan.core.limits import MAX_INSTANCES
+from podplan.core.provenance import trace
 from podplan.profile.resolve import STEPS
-from podplan.provenance import trace
 from tests.effort import examples
 from tests.profiles import BASE, doc, faults, line, messages, one, paths, profile, run
 
@@ -280,7 +280,7 @@ def test_the_same_bytes_under_every_hash_seed() -> None:
 
 def test_a_plain_profile_loads_none_of_the_steps() -> None:
     code = (
-        "import sys\nfrom podplan.profile.resolve import resolve\nfrom podplan.provenance import Doc\n"
+        "import sys\nfrom podplan.profile.resolve import resolve\nfrom podplan.core.provenance import Doc\n"
         "doc = Doc('x', {'spec': {'image': 'a'}, 'metadata': {}})\n"
         "resolve(doc, load=None, inventory=None, environments=None, sets={})\n"
         "print(sorted(n for n in sys.modules if n.split('.')[0] in ('jinja2', 'jsonschema_rs', 'difflib')"

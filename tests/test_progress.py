@@ -21,7 +21,7 @@ def seen(folder: Path, patience: float, slow: float, **environment: str) -> tupl
     program = (
         "import sys, time\n"
         "from podplan.cli import main, progress\n"
-        "from podplan import check\n"
+        "from podplan.checker import check\n"
         f"progress.PATIENCE = {patience}\n"
         "progress.REWRITTEN = 0.01\n"
         "real = check._check_source\n"

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from podplan.provenance import (
+from podplan.core.indexed_text import Indexed, Listing, Run
+from podplan.core.provenance import (
     Cursor,
     Doc,
     Fact,
@@ -20,8 +21,7 @@ from podplan.provenance import (
     split,
     trace,
 )
-from podplan.source import read
-from podplan.varying import Indexed, Listing, Run
+from podplan.yaml import read
 
 PORT = Fact("port", "the port is 23456", "anchored", "somewhere", 23456)
 TEXT = b"name: bert\nimage: a:1\nreplicas: 4\nenv:\n- {name: A, value: x}\nempty:\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from podplan.check import Result, Summary
-from podplan.findings import Edit, Finding, Fix, Location, Severity
-from podplan.repair import Texts, repaired
+from podplan.checker.check import Result, Summary
+from podplan.core.findings import Edit, Finding, Fix, Location, Severity
+from podplan.tools.fixer import Texts, repaired
 
 # In this language a line "bad" is to become "good", but an "old" one is refused once it is changed.
 LINES = ["bad", "old"]

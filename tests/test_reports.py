@@ -18,14 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
-from podplan.check import Result
+from podplan.checker.check import Result
 from podplan.cli.reporting import FORMATS, STYLED, rendered, style_of
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.report import frame
+from podplan.report import code_frame
 from podplan.report.markdown import plain
-from podplan.report.style import Style
-from podplan.report.visible import visible
-from podplan.schema.published import show
+from podplan.report.sanitization import visible
+from podplan.report.terminal_style import Style
+from podplan.schema.catalog import show
 from tests.findings import CLEAN, EVIL_FILE, FINDINGS, RESULT, where
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "reports"
@@ -253,11 +253,11 @@ def test_argocd_gets_few_short_lines_with_errors_first() -> None:
 def test_a_frame_fits_its_width_and_marks_its_place(line: str, column: int, length: int, width: int) -> None:
     line = visible(line)
     column = min(column, len(line) + 1)
-    text, below = frame.underlined(where("f", 1, column, column + length), line, width, "^")
-    assert frame.columns(text) <= width
+    text, below = code_frame.underlined(where("f", 1, column, column + length), line, width, "^")
+    assert code_frame.columns(text) <= width
     assert len(below) <= width
     marked = line[column - 1 : column - 1 + length]
-    if marked.isascii() and line.isascii() and frame.CUT not in text and marked:
+    if marked.isascii() and line.isascii() and code_frame.CUT not in text and marked:
         assert text[len(below) - len(below.strip()) :].startswith(marked[: len(below.strip())])
 
 

@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from podplan.check import Result
+from podplan.checker.check import Result
 from podplan.cli.reporting import FORMATS, rendered
-from podplan.findings import Edit, Fix
+from podplan.core.findings import Edit, Fix
 from podplan.report import rdjson
-from podplan.report.fixing import preview
+from podplan.report.fixes import preview
 from tests.command import podplan as command
 from tests.findings import FINDINGS, RESULT, where
 from tests.golden import FIXTURES, podplan

@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.formatting.comments import commented, said
-from podplan.formatting.extents import extents
-from podplan.formatting.rewriting import changed, field, rewritten, word
-from podplan.source import read
-from podplan.source.tree import Tree
+from podplan.tools.formatter.comments import commented, said
+from podplan.tools.formatter.document_spans import extents
+from podplan.tools.formatter.rewriting import changed, field, rewritten, word
+from podplan.yaml import read
+from podplan.yaml.tree import Tree
 from tests.effort import examples
 from tests.ugly import documents
 

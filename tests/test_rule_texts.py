@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from podplan.check import Result, Summary
-from podplan.lint.catalogue import ours, whole
+from podplan.checker.check import Result, Summary
+from podplan.core.builtin_rules import RULES
 from podplan.lint.policy import PLACEHOLDER
+from podplan.lint.registry import ours, whole
 from podplan.report import sarif
 from podplan.report.rule_page import contents, page
 from podplan.report.rule_text import of_policy, text
-from podplan.rules import RULES
 from tests.command import podplan
 from tests.findings import FINDINGS
 

@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan.lint.locate import range_before
-from podplan.source import read
+from podplan.lint.location import range_before
+from podplan.yaml import read
 
 # Each has the word "torchrun" once at least; the last one is looked for.
 STYLES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podplan.source import read, scalars
+from podplan.yaml import read, scalars
 
 FROZEN = Path(__file__).parent.parent / "fixtures" / "yaml" / "scalars.jsonl"
 ANSWERS: list[tuple[str, str, Any]] = [tuple(json.loads(line)) for line in FROZEN.open(encoding="utf-8")]

@@ -12,13 +12,13 @@ import jsonschema
 import pytest
 import yaml
 
-from podplan import bundled
-from podplan.findings import Problem, pointer
-from podplan.rules import RULES
+from podplan.core import bundled
+from podplan.core.builtin_rules import RULES
+from podplan.core.findings import Problem, pointer
 from podplan.schema import check_against, check_cr
+from podplan.schema.catalog import names, show
 from podplan.schema.identity import known_but_not_lowered
-from podplan.schema.published import names, show
-from podplan.schema.spelling import old_field
+from podplan.schema.old_spellings import old_field
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
 MESSAGES = yaml.load((FIXTURES / "messages.yaml").read_text(), yaml.CSafeLoader)

@@ -12,9 +12,9 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from podplan import kubernetes
-from podplan.schema import published
-from podplan.schema.editors import with_choices
-from podplan.source import read
+from podplan.schema import catalog
+from podplan.schema.editor_schema import with_choices
+from podplan.yaml import read
 from tests.command import podplan
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -41,7 +41,7 @@ def mutants(document: Any) -> Iterator[Any]:
 
 @pytest.mark.parametrize("kind", ["JobProfile", "ClusterInventory"])
 def test_both_forms_say_the_same(kind: str) -> None:
-    plain = published.show(kind, kubernetes.DEFAULT_VERSION)
+    plain = catalog.show(kind, kubernetes.DEFAULT_VERSION)
     ours, editors = Draft202012Validator(plain), Draft202012Validator(with_choices(plain))
     verdicts = set()
     for document in list(documents(kind))[:40]:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from podplan.schema import check_against
-from podplan.schema.files import KUBERNETES_OBJECT, file, self_contained
+from podplan.schema.bundling import KUBERNETES_OBJECT, file, self_contained
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "schemas"
 TABLES = yaml.load((FIXTURES / "fields.yaml").read_text(), yaml.CSafeLoader)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from podplan.limits import MAX_SCHEMA_VISITS as BOUND
-from podplan.schema.foreign import Unusable, validator
-from podplan.schema.visits import visits
-from podplan.typing import Any
+from podplan.core.limits import MAX_SCHEMA_VISITS as BOUND
+from podplan.core.typing import Any
+from podplan.schema.custom_schemas import Unusable, validator
+from podplan.schema.visit_limit import visits
 from tests.command import JOB, Run, podplan
 from tests.test_limits import by_schema, laid_out
 
@@ -253,4 +253,4 @@ def test_a_check_without_such_a_policy_does_not_load_this(tmp_path: Path) -> Non
     command = [sys.executable, "-X", "importtime", "-m", "podplan", "check", "job.yaml"]
     loaded = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stderr
     assert "podplan.schema" in loaded
-    assert "podplan.schema.visits" not in loaded
+    assert "podplan.schema.visit_limit" not in loaded

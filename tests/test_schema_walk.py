@@ -11,9 +11,9 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from podplan.schema.files import file, self_contained
-from podplan.schema.published import names, show
-from podplan.schema.walk import verdict
+from podplan.schema.bundling import file, self_contained
+from podplan.schema.catalog import names, show
+from podplan.schema.walker import verdict
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FULL = {path.stem: path for path in sorted((FIXTURES / "schemas" / "full").glob("*.yaml"))}

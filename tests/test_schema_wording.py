@@ -7,9 +7,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from podplan.findings import pointer
-from podplan.schema.faults import faults
-from podplan.schema.wording import MOST_TOLD, problems
+from podplan.core.findings import pointer
+from podplan.schema.errors import faults
+from podplan.schema.messages import MOST_TOLD, problems
 
 SHAPE: dict[str, Any] = {
     "anyOf": [

@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from podplan.findings import Finding
-from podplan.lint.selection import Selection
+from podplan.core.findings import Finding
+from podplan.lint.rule_selection import Selection
 from tests.suppressing.job import checked, silenced
 
 JOB = """\

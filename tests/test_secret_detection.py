@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.lint.admission import for_admission
-from podplan.lint.catalogue import ours
+from podplan.lint.admission_policy import for_admission
+from podplan.lint.registry import ours
 from podplan.redaction.broken_text import find_broken_text_secrets
 from podplan.redaction.detection import (
     _assigned,
@@ -25,8 +25,8 @@ from podplan.redaction.detection import (
 from podplan.redaction.hints import may_hold_secret
 from podplan.redaction.redactor import path_steps, redact_at, redact_data, redact_spans
 from podplan.redaction.secret_names import field_names_secret, names_secret
-from podplan.source import find_secret_spans, read
-from podplan.testing.examples import findings
+from podplan.tools.repository_tests.examples import findings
+from podplan.yaml import find_secret_spans, read
 from tests.work import work
 
 SECRET_NAMES = [

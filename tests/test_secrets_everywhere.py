@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.reporting import FORMATS
-from podplan.migrating import Migrated
-from podplan.migrating.proof import proofs
 from podplan.pipeline import Settings
-from podplan.report.migrating import told
-from podplan.source import read
+from podplan.report.migration import told
+from podplan.tools.migrator import Migrated
+from podplan.tools.migrator.equivalence import proofs
+from podplan.yaml import read
 from tests.command import Run, podplan
 from tests.editor import Editor
 from tests.git import commit, git_in

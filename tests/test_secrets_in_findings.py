@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.reporting import FORMATS
-from podplan.findings import Edit, Fix, Location, Related
+from podplan.core.findings import Edit, Fix, Location, Related
 from podplan.lint.redaction import redact_finding
 from podplan.redaction.redactor import Redactor
 from tests.command import podplan

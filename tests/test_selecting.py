@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.selecting import NoSuchField, select, show
+from podplan.core.path_syntax import NoSuchField, select, show
 
 POD = {
     "metadata": {"labels": {"app.kubernetes.io/name": "bert"}},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.shortening import shortened
-from podplan.source.scalars import shown
-from podplan.source.troubles import short
-from podplan.status.told import shown as shown_of_state
+from podplan.core.truncation import shortened
+from podplan.tools.status.declared_state import shown as shown_of_state
+from podplan.yaml.diagnostics import short
+from podplan.yaml.scalars import shown
 
 
 @pytest.mark.parametrize("length", [0, 1, 59, 60, 61, 10**6])

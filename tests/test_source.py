@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from podplan.source import Path, read
-from podplan.source.plain import KEYS, VALUES
+from podplan.yaml import Path, read
+from podplan.yaml.plain_scalars import KEYS, VALUES
 from tests.reading import one
 
 BLOCK = """\

@@ -8,9 +8,9 @@ from codecs import BOM_UTF16_BE
 
 import pytest
 
-from podplan import limits
-from podplan.limits import BoundExceeded
-from podplan.source import read
+from podplan.core import limits
+from podplan.core.limits import BoundExceeded
+from podplan.yaml import read
 from tests.reading import data, faults, one
 
 FAULTS = [
@@ -78,7 +78,7 @@ def test_fault(text: str, rule: str, place: tuple[int, int], part: str) -> None:
 
 
 def test_every_fault_has_a_rule() -> None:
-    from podplan.rules import RULES
+    from podplan.core.builtin_rules import RULES
 
     codes = {rule for _, rule, _, _ in FAULTS} | {"YAML010"}
     assert codes == {code for code in RULES if code.startswith("YAML")}

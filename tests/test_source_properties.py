@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.emit import emit
-from podplan.limits import BoundExceeded
-from podplan.source import Document, Path, Source, read
+from podplan.core.limits import BoundExceeded
+from podplan.yaml import Document, Path, Source, read
+from podplan.yaml.writer import emit
 from tests.effort import examples
 from tests.reading import faults
 from tests.test_source import BLOCK, MERGES, SPANS

@@ -1,4 +1,4 @@
-"""What keeps the start short is as what it stands for: podplan.typing as typing, patterns as compiled."""
+"""podplan.core.typing and podplan.core.lazy_regex behave as the modules of Python that they replace."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-import podplan.typing as ours
-from podplan import patterns
-from podplan.patterns import compiled_late, pattern
+import podplan.core.typing as ours
+from podplan.core import lazy_regex
+from podplan.core.lazy_regex import compiled_late, pattern
 
 CLASS = '''
 class Place(NamedTuple):
@@ -109,7 +109,7 @@ def test_a_pattern_is_compiled_once_and_late(monkeypatch: pytest.MonkeyPatch) ->
         compiled.append(text)
         return compile_(text, flags)
 
-    monkeypatch.setattr(patterns, "_compile", counted)
+    monkeypatch.setattr(lazy_regex, "_compile", counted)
     word = pattern("[a-z]+", re.IGNORECASE)
     assert compiled == []
     assert [word.fullmatch(text) is not None for text in ("Ab", "a b", "c")] == [True, False, True]
@@ -132,7 +132,7 @@ def test_pyyaml_compiles_nothing_when_it_is_imported_and_all_it_needs_later() ->
         "compiled = []\n"
         "compile_ = re.compile\n"
         "re.compile = lambda *given: compiled.append(given) or compile_(*given)\n"
-        "import podplan.source, yaml\n"
+        "import podplan.yaml, yaml\n"
         "assert not compiled, compiled\n"
         "assert yaml.load('[1, 2.5, yes, 2020-01-01, ~]', yaml.SafeLoader)[:3] == [1, 2.5, True]\n"
         "assert compiled\n"
@@ -151,7 +151,7 @@ def test_no_pattern_is_compiled_by_loading_the_checks() -> None:
         "    assert not module.startswith('podplan'), module\n"
         "    return compile_(*arguments)\n"
         "re.compile = noted\n"
-        "import podplan.cli.checking, podplan.report.full, podplan.lint.checks\n"
+        "import podplan.cli.check_run, podplan.report.full, podplan.lint.checks\n"
         "for name in os.listdir(podplan.lint.checks.__path__[0]):\n"
         "    if name.endswith('.py') and name != 'by_cel.py':\n"
         "        import_module('podplan.lint.checks.' + name[:-3])\n"

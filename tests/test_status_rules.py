@@ -11,18 +11,18 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from podplan.groups import Options
+from podplan.core.errors import RequestError
+from podplan.core.replica_groups import Options
 from podplan.kinds.registry import lower_cr
 from podplan.report import status as reports
-from podplan.requests import RequestError
 from podplan.schema import check_cr
-from podplan.source import read
-from podplan.status.acting import act
-from podplan.status.job import observed
-from podplan.status.replicas import PHASES, Replica, replicas
-from podplan.status.result import Result
-from podplan.status.state import seen
-from podplan.status.written import status
+from podplan.tools.status.observed_job import observed
+from podplan.tools.status.reconcile import act
+from podplan.tools.status.replica_states import seen
+from podplan.tools.status.replicas import PHASES, Replica, replicas
+from podplan.tools.status.result import Result
+from podplan.tools.status.serializer import status
+from podplan.yaml import read
 from tests.effort import examples
 from tests.lowering import Object, document, job
 from tests.strategies import odd_crs

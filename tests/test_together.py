@@ -12,24 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podplan import check
-from podplan.check import Result, check_sources
-from podplan.checking import again, rows, together
-from podplan.checking.before import before
-from podplan.checking.rows import MOST_OPEN, Origin, Row, Rows
-from podplan.checking.together import Together
-from podplan.emit import emit
-from podplan.lint import apply, checks
-from podplan.lint.catalogue import ours
-from podplan.lint.checks._jobs import Instance
+from podplan.checker import check, cross_job_index, packed_store, rebuild
+from podplan.checker.base_revision import before
+from podplan.checker.check import Result, check_sources
+from podplan.checker.cross_job_index import Together
+from podplan.checker.packed_store import MOST_OPEN, Origin, Row, Rows
+from podplan.core.provenance import Doc
+from podplan.lint import checks, policy_runner
+from podplan.lint.analysis.jobs import Instance
 from podplan.lint.checks.queues import Ask, Demand, queue_oversubscribed
 from podplan.lint.policy import Policy, policy
-from podplan.lint.selection import Selection, selected
-from podplan.lint.subject import Job
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection, selected
+from podplan.lint.target import Job
 from podplan.pipeline import Settings
-from podplan.provenance import Doc
-from podplan.reading import Reader
-from podplan.source import Document, Source, read
+from podplan.workspace import Reader
+from podplan.yaml import Document, Source, read
+from podplan.yaml.writer import emit
 from tests.alive import most_alive
 from tests.policies import inventory
 
@@ -161,19 +160,19 @@ def test_jobs_made_again_give_the_findings_of_those_that_are_kept_whole(
 def test_what_is_told_of_nobody_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs that share a key with no other are not even looked at, and there is no more to say with them."""
     now = checked(sources(FILES))
-    monkeypatch.setattr(together.Meetings, "common", lambda self: set(self._keys))
+    monkeypatch.setattr(cross_job_index.Meetings, "common", lambda self: set(self._keys))
     assert checked(sources(FILES)) == now
 
 
 def test_jobs_that_have_nothing_in_common_are_not_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[int] = []
-    of_all = apply.apply_to_all
+    of_all = policy_runner.apply_to_all
 
     def noted(policies: Any, left: dict[str, dict[int, Any]], made: Any) -> Any:
         shown.extend(number for column in left.values() for number in column)
         return of_all(policies, left, made)
 
-    monkeypatch.setattr(together, "apply_to_all", noted)
+    monkeypatch.setattr(cross_job_index, "apply_to_all", noted)
     alone = [{**cr(name), "metadata": {"name": name, "namespace": name}} for name in "abcdefgh"]
     for one in alone:
         one["spec"].pop("scheduler")
@@ -210,16 +209,16 @@ def test_many_rows_are_packed_and_come_back_in_their_order() -> None:
         others.append(row)
     first.extend(others)
     first.append(made[0])
-    rows = [*made, made[0]]
-    assert list(first) == rows
-    assert len(first) == len(rows)
-    there_and_back = [*range(len(rows)), *reversed(range(0, len(rows), 7))]
-    assert [first[number] for number in there_and_back] == [rows[number] for number in there_and_back]
+    packed_store = [*made, made[0]]
+    assert list(first) == packed_store
+    assert len(first) == len(packed_store)
+    there_and_back = [*range(len(packed_store)), *reversed(range(0, len(packed_store), 7))]
+    assert [first[number] for number in there_and_back] == [packed_store[number] for number in there_and_back]
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.sets(st.integers(-40, 40), max_size=5))))
 def test_what_several_parties_have_is_common(parties: list[tuple[int, set[int]]]) -> None:
-    meetings = together.Meetings()
+    meetings = cross_job_index.Meetings()
     having: dict[int, set[int]] = {}
     for party, keys in parties:
         meetings.add(party, keys)
@@ -278,7 +277,9 @@ def test_a_job_made_again_is_beside_what_it_was_before() -> None:
     files = {"a.yaml": [cr("a")], "b.yaml": [cr("b")]}
     settings = Settings()
     was = before(sources(files), settings, Reader())
-    made = again.Again(lambda _: settings, Reader(), was, lambda file: read(emit(files[file]).encode(), file))
+    made = rebuild.Again(
+        lambda _: settings, Reader(), was, lambda file: read(emit(files[file]).encode(), file)
+    )
     job = made.job(Origin("b.yaml", 0))
     assert job.compared
     assert job.before is not None
@@ -329,7 +330,7 @@ def test_what_jobs_leave_is_plain_data(monkeypatch: pytest.MonkeyPatch) -> None:
         left.append(checks.left(check, job))
         return left[-1]
 
-    monkeypatch.setattr(together, "left", noted)
+    monkeypatch.setattr(cross_job_index, "left", noted)
     checked(sources(FILES))
     assert len([one for one in left if one is not None]) > len(FILES)
     demand_plain(tuple(left))
@@ -369,8 +370,8 @@ def test_packs_are_unpacked_in_proportion_to_the_jobs_that_are_alike(monkeypatch
         unpacked.append(pack)
         return unpack(pack)
 
-    unpack = rows._unpacked
-    monkeypatch.setattr(rows, "_unpacked", counted)
+    unpack = packed_store._unpacked
+    monkeypatch.setattr(packed_store, "_unpacked", counted)
     checked(alike(5 * MOST_OPEN))
     assert 0 < len(unpacked) < 12 * 5
 
@@ -384,7 +385,7 @@ def test_one_job_alone_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(check: str, job: Job) -> None:
         raise AssertionError(f"{check} was asked of {job} alone")
 
-    monkeypatch.setattr(together, "left", refused)
+    monkeypatch.setattr(cross_job_index, "left", refused)
     assert checked(sources({"a.yaml": [cr("a")]})).findings == []
 
 
@@ -404,13 +405,13 @@ def test_jobs_that_are_all_alike_are_made_again_a_few_times_each(monkeypatch: py
 
 def test_a_variant_is_not_made_with_all_the_others_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    whole = again.Again._jobs_of
+    whole = rebuild.Again._jobs_of
 
-    def counted(self: again.Again, origin: Origin) -> Iterator[Job]:
+    def counted(self: rebuild.Again, origin: Origin) -> Iterator[Job]:
         made.append(origin)
         return whole(self, origin)
 
-    monkeypatch.setattr(again.Again, "_jobs_of", counted)
+    monkeypatch.setattr(rebuild.Again, "_jobs_of", counted)
     wide = profile("wide")
     wide["spec"]["matrix"]["axes"]["fold"] = list(range(8))
     checked(sources({"a.yaml": [wide], "b.yaml": [wide]}))

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from podplan.provenance import Doc
-from podplan.reading import Reader
+from podplan.core.provenance import Doc
+from podplan.workspace import Reader
 from tests.command import INVENTORY, JOB, PODPLAN, PROFILE, Run
 from tests.editor import Editor
 

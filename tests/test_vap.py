@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from podplan.check import check_sources
-from podplan.emit import emit
-from podplan.findings import Finding, Problem, Severity, pointer
-from podplan.lint.admission import why_not
+from podplan.checker.check import check_sources
+from podplan.core.findings import Finding, Problem, Severity, pointer
+from podplan.core.provenance import Doc
+from podplan.lint.admission_policy import why_not
 from podplan.lint.checks.by_cel import by_cel
+from podplan.lint.label_selectors import matches
 from podplan.lint.policy import Policy, PolicyError, policy
-from podplan.lint.selectors import matches
-from podplan.lint.subject import Job, Subject
-from podplan.lint.vap import Admission, is_admission, read_vap
+from podplan.lint.target import Job, Subject
 from podplan.lint.vap_export import export_vap
+from podplan.lint.vap_import import Admission, is_admission, read_vap
 from podplan.pipeline import Settings
-from podplan.provenance import Doc
-from podplan.reading import Reader
-from podplan.reading.documents import items
-from podplan.source import read
+from podplan.workspace import Reader
+from podplan.workspace.documents import items
+from podplan.yaml import read
+from podplan.yaml.writer import emit
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

@@ -12,18 +12,18 @@ from typing import Any
 import pytest
 import yaml
 
-from podplan.cel.judging import judge
-from podplan.cel.rules import Rules, Validation
-from podplan.emit import emit
-from podplan.findings import Severity
+from podplan.core.findings import Severity
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.lint.admission_variables import VARIABLES
-from podplan.lint.catalogue import ours, whole
-from podplan.lint.organisation import organisation
+from podplan.lint.cel.rules import Rules, Validation
+from podplan.lint.cel.sandbox import judge
+from podplan.lint.custom_policies import organisation
 from podplan.lint.policy import Policy
-from podplan.lint.vap import code as read_back
+from podplan.lint.registry import ours, whole
 from podplan.lint.vap_export import export_vap, reasons
-from podplan.testing.examples import findings, mended
+from podplan.lint.vap_import import code as read_back
+from podplan.tools.repository_tests.examples import findings, mended
+from podplan.yaml.writer import emit
 from tests.command import podplan
 
 RULES = {policy.rule.code: policy for policy in ours()}

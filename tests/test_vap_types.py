@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from podplan.cel.text import variables_in
 from podplan.kubernetes import DEFAULT_VERSION
 from podplan.kubernetes.schemas import VERSIONS
-from podplan.lint.catalogue import ours
+from podplan.lint.cel.text import variables_in
+from podplan.lint.registry import ours
 from podplan.lint.vap_export import export_vap
 from tests.cel_ast import guessed_conversions
 from tests.cel_types import type_errors

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from podplan.cli.lsp import settings_for
 from podplan.cli.reporting import FORMATS
 from podplan.pipeline import Settings
-from podplan.source import read
-from podplan.source.places import LINE_BREAK
+from podplan.yaml import read
+from podplan.yaml.positions import LINE_BREAK
 from tests.command import INVENTORY, PROFILE, Run
 from tests.effort import examples
 from tests.fuzz.mutating import mutated

@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from podplan import check
-from podplan.check import Result
-from podplan.checking import parts, run, sharing
-from podplan.checking.workers import forked, processors
-from podplan.cli import checking as command
-from podplan.emit import emit
-from podplan.limits import BoundExceeded
-from podplan.reading import Reader
-from podplan.reading.traces import Trace, traced
-from podplan.requests import RequestError
+from podplan.checker import check, pool, run_state, worker_result
+from podplan.checker.check import Result
+from podplan.checker.workers import forked, processors
+from podplan.cli import check_run as command
+from podplan.core.errors import RequestError
+from podplan.core.limits import BoundExceeded
+from podplan.workspace import Reader
+from podplan.workspace.dependencies import Trace, traced
+from podplan.yaml.writer import emit
 from tests.command import podplan
 from tests.test_together import CLUSTER, FILES
 
@@ -59,9 +58,9 @@ TEXTS = {
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A repository of files that have something to do with one another, and few enough for each process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sharing, "FEWEST", 2)
-    monkeypatch.setattr(sharing, "FIRST", 1)
-    monkeypatch.setattr(sharing, "TOGETHER", 2)
+    monkeypatch.setattr(pool, "FEWEST", 2)
+    monkeypatch.setattr(pool, "FIRST", 1)
+    monkeypatch.setattr(pool, "TOGETHER", 2)
     for folder in (".git", "bases", "jobs"):
         (tmp_path / folder).mkdir()
     (tmp_path / "bases" / "common.yaml").write_text(BASE)
@@ -85,7 +84,7 @@ def test_workers_say_what_one_process_says(workers: int) -> None:
     alone, trace = checked(1)
     shared, other = checked(workers)
     assert shared == alone
-    assert sorted(other.told()["files"]) == sorted(trace.told()["files"]) != []
+    assert sorted(other.files) == sorted(trace.files) != []
     assert alone.summary.suppressed
     assert {found.location.file for found in alone.findings} >= {"bases/common.yaml", "jobs/a.yaml"}
     assert {"NAME002", "SCHED012", "YAML001"} <= {found.rule for found in alone.findings}
@@ -108,14 +107,16 @@ def test_an_inventory_is_called_as_seen_from_the_first_file(workers: int, tree: 
 def test_what_a_worker_does_not_bring_back_is_done_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     alone, _ = checked(1)
     main = os.getpid()
-    part_of = parts.part_of
+    part_of = worker_result.part_of
 
-    def killed(whole: run.Run, one: Callable[[str, run.Run], None], files: Sequence[str]) -> parts.Part:
+    def killed(
+        whole: run_state.Run, one: Callable[[str, run_state.Run], None], files: Sequence[str]
+    ) -> worker_result.Part:
         if "jobs/last.yaml" in files:
             os.kill(os.getpid(), signal.SIGKILL)
         return part_of(whole, one, files)
 
-    monkeypatch.setattr(parts, "part_of", killed)
+    monkeypatch.setattr(worker_result, "part_of", killed)
     shared, _ = checked(2)
     assert shared == alone
     assert os.getpid() == main
@@ -125,7 +126,7 @@ def test_what_a_worker_does_not_bring_back_is_done_all_the_same(monkeypatch: pyt
 def test_more_objects_than_there_may_be_are_given_up_where_one_process_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in (run, parts):
+    for module in (run_state, worker_result):
         monkeypatch.setattr(module, "MAX_OBJECTS", 11)
     alone, _ = checked(1)
     assert alone.given_up
@@ -249,7 +250,7 @@ def test_there_are_as_many_workers_as_processors_and_not_too_many(monkeypatch: p
 
 def test_the_command_says_the_same_with_any_number_of_jobs(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    for number in range(sharing.FEWEST + 10):
+    for number in range(pool.FEWEST + 10):
         name = f"job-{number % 150}"
         text = emit([{**FILES["a.yaml"][0], "metadata": {"name": name, "namespace": "vision"}}])
         (tmp_path / f"{number}.yaml").write_text(text)

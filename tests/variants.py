@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from podplan.findings import Severity
-from podplan.lint.catalogue import ours
+from podplan.core.findings import Severity
 from podplan.lint.policy import Policy
-from podplan.lint.selection import Selection, selected
-from podplan.testing.examples import findings, merged
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection, selected
+from podplan.tools.repository_tests.examples import findings, merged
 
 Job = dict[str, Any]
 MEET = ("--rdzv_backend=c10d", "--rdzv_endpoint=$(MASTER_ADDR):$(MASTER_PORT)")

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.schema import fields, published
+from podplan.schema import catalog, fields
 from tests.lowering import Object
 from tests.strategies import crs
 
@@ -34,7 +34,7 @@ MORE_METADATA: dict[str, st.SearchStrategy[Any]] = {
 
 @cache
 def schema(kind: str) -> dict[str, Any]:
-    return published.show(kind, DEFAULT_VERSION)
+    return catalog.show(kind, DEFAULT_VERSION)
 
 
 @st.composite

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from podplan import kubernetes
+from podplan.core.provenance import Doc, Origin
+from podplan.core.provenance import Path as Way
 from podplan.kinds.registry import KIND_NAMES
 from podplan.pipeline import Plan, Settings, plans
-from podplan.provenance import Doc, Origin
-from podplan.provenance import Path as Way
-from podplan.reading import Reader
-from podplan.reading.documents import items
-from podplan.reading.files import expand
-from podplan.reading.opening import sources
-from podplan.schema import published
+from podplan.schema import catalog
 from podplan.schema.fields import at, fields
-from podplan.source import Source
+from podplan.workspace import Reader
+from podplan.workspace.documents import items
+from podplan.workspace.file_loader import sources
+from podplan.workspace.files import expand
+from podplan.yaml import Source
 
 TOP = Path(__file__).parents[1]
 TABLE = Path("schemas/lowered-fields.json")
@@ -143,7 +143,7 @@ def _is_written(doc: Doc, path: Way) -> bool:
 def _name(path: Way, doc: Doc) -> str:
     """A path as a field: indexes as [], and what is in a mapping of any keys as *."""
     kind = str(doc.data.get("kind"))
-    return _named(kind if kind in published.names() else "", path)
+    return _named(kind if kind in catalog.names() else "", path)
 
 
 @cache
@@ -159,7 +159,7 @@ def _named(kind: str, path: Way) -> str:
 
 @cache
 def _schema(kind: str) -> dict[str, Any]:
-    return published.show(kind, kubernetes.DEFAULT_VERSION)
+    return catalog.show(kind, kubernetes.DEFAULT_VERSION)
 
 
 def main() -> None:

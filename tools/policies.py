@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from podplan.lint.catalogue import INDEX, index, whole
+from podplan.core.builtin_rules import RULES
+from podplan.lint.registry import INDEX, index, whole
 from podplan.report.rule_page import contents, page
-from podplan.rules import RULES
 
 TOP = Path(__file__).parents[1]
 

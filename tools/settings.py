@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from podplan.facts.settings import of_status, settings, without_setting
+from podplan.core.provenance import Fact
+from podplan.kinds.lowering_options import of_status, settings, without_setting
 from podplan.kinds.registry import KIND_NAMES
-from podplan.provenance import Fact
 
 TOP = Path(__file__).parents[1]
 SCHEMA, PAGE = Path("schemas/Config.json"), Path("docs/lowering.md")

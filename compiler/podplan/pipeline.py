@@ -11,21 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan import facts, kubernetes
-from podplan.findings import Path, Problem
-from podplan.groups import Group, Options
+from podplan import kubernetes
+from podplan.core.errors import RequestError
+from podplan.core.findings import Path, Problem
+from podplan.core.provenance import Doc, trace
+from podplan.core.replica_groups import Group, Options
+from podplan.core.typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from podplan.kinds.registry import KIND_NAMES, lower_cr
+from podplan.kinds.t9k import behaviors
+from podplan.lint.document_diagnostics import Seen
+from podplan.lint.lint_config import Terms
 from podplan.lint.policy import Policy
-from podplan.lint.seen import Seen
-from podplan.lint.terms import Terms
-from podplan.provenance import Doc, trace
-from podplan.pruning import UNKNOWN, pruned
-from podplan.reading import Reader
-from podplan.reading.documents import Item
-from podplan.requests import RequestError
 from podplan.schema import check_against, check_cr
 from podplan.schema.identity import known_but_not_lowered
-from podplan.typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from podplan.schema.pruning import UNKNOWN, pruned
+from podplan.workspace import Reader
+from podplan.workspace.documents import Item
 
 if TYPE_CHECKING:
     from podplan.profile.resolve import Resolution, Variant
@@ -128,7 +129,7 @@ def _demand_sense(item: Item, settings: Settings, resolution: Resolution) -> Non
 
 def compile_variant(item: Item, variant: Variant, settings: Settings) -> Plan:
     """One environment and matrix instance of a profile on its way to Pods."""
-    from podplan.kinds.compiling import compile_profile
+    from podplan.kinds.compilation import compile_profile
 
     compiled = compile_profile(variant.doc, variant.inventory, settings.gitops)
     seen = tuple(Seen("profile", variant.doc, problem) for problem in compiled.problems)
@@ -186,7 +187,7 @@ def check_object(doc: Doc, settings: Settings, group: Group | None = None) -> It
     """
     data = doc.data
     if group is not None and data["kind"] == "PodGroup":
-        data = {**data, "apiVersion": facts.POD_GROUP_API.value}
+        data = {**data, "apiVersion": behaviors.POD_GROUP_API.value}
     for problem in kubernetes.check(data, settings.k8s_version):
         yield Seen("lowered", doc, problem, group)
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from podplan.cli import cache, checking
-from podplan.cli.checking import FEWEST_FILES, NO_FLAGS, check_and_report
+from podplan.cli import check_cache, check_run
+from podplan.cli.check_run import NO_FLAGS, check_and_report
 from podplan.cli.reporting import reports
+from podplan.workspace.dependencies import FEWEST_FILES
 from tests.caching.runs import Run, Said
 from tests.command import JOB, PROFILE
 
@@ -27,8 +28,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "apiVersion: podplan/v1\nkind: JobProfile\nmetadata: {name: short}\nspec: {extends: [../base.yaml]}\n"
     )
     monkeypatch.chdir(top)
-    monkeypatch.delenv(cache.OFF)
-    monkeypatch.setenv(cache.FOLDER, str(tmp_path / "cache"))
+    monkeypatch.delenv(check_cache.OFF)
+    monkeypatch.setenv(check_cache.FOLDER, str(tmp_path / "cache"))
     return top
 
 
@@ -36,7 +37,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]) -> Run:
     """Checks in this process."""
     calls: list[Any] = []
-    run = checking.run
+    run = check_run.run
 
     def counted(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -48,5 +49,5 @@ def check(monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[by
         code = check_and_report(paths or ("jobs",), {**NO_FLAGS, **flags}, into, cached)
         return Said(code, capfdbinary.readouterr().out, bool(calls))
 
-    monkeypatch.setattr(checking, "run", counted)
+    monkeypatch.setattr(check_run, "run", counted)
     return check

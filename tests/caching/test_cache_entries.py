@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.cli import cache
+from podplan.cli import check_cache
 from podplan.cli.reporting import FORMATS
 from tests.caching.runs import Run, entries
 from tests.command import JOB
@@ -44,12 +44,12 @@ def pipe(path: Path, _: Path) -> None:
 
 def wrong_shape(path: Path, _: Path) -> None:
     for body in (b"[]", b'{"code": true, "texts": ["x"], "trace": {}}', b"[" * 100_000):
-        path.write_bytes(cache._checksum(path.stem, body).encode() + b"\n" + body)
+        path.write_bytes(check_cache._checksum(path.stem, body).encode() + b"\n" + body)
 
 
 def of_another_request(path: Path, _: Path) -> None:
     body = path.read_bytes().partition(b"\n")[2]
-    path.write_bytes(cache._checksum("0" * 40, body).encode() + b"\n" + body)
+    path.write_bytes(check_cache._checksum("0" * 40, body).encode() + b"\n" + body)
 
 
 @pytest.mark.parametrize(
@@ -84,20 +84,20 @@ def test_the_oldest_make_place(tree: Path) -> None:
     folder = tree.parent / "cache"
     folder.mkdir()
     for number in range(10):
-        path = folder / f"{number}{cache.SUFFIX}"
+        path = folder / f"{number}{check_cache.SUFFIX}"
         path.write_bytes(b"x" * 10)
         os.utime(path, (number, number))
     (folder / "of somebody else").write_text("x" * 100)
-    assert cache.evict(str(folder), 8, 10**6) == 2
-    assert cache.evict(str(folder), 8, 55) == 3
+    assert check_cache.evict(str(folder), 8, 10**6) == 2
+    assert check_cache.evict(str(folder), 8, 55) == 3
     assert [path.name for path in entries(tree)] == [
-        *(f"{number}{cache.SUFFIX}" for number in range(5, 10)),
+        *(f"{number}{check_cache.SUFFIX}" for number in range(5, 10)),
         "of somebody else",
     ]
 
 
 def test_many_runs_leave_few_entries(tree: Path, check: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "MAX_ENTRIES", 2)
+    monkeypatch.setattr(check_cache, "MAX_ENTRIES", 2)
     for version in ("1.30", "1.31", "1.32", "1.33"):
         check(k8s_version=version)
     assert len(entries(tree)) == 2
@@ -119,10 +119,10 @@ def test_what_a_killed_run_left_is_no_entry_and_goes(
 ) -> None:
     folder = tree.parent / "cache"
     folder.mkdir()
-    left = folder / f"tmphalf{cache.SUFFIX}"
+    left = folder / f"tmphalf{check_cache.SUFFIX}"
     left.write_bytes(b"half")
     os.utime(left, (1, 1))
-    monkeypatch.setattr(cache, "MAX_ENTRIES", 1)
+    monkeypatch.setattr(check_cache, "MAX_ENTRIES", 1)
     assert check().checked
     assert not left.exists()
     assert not check().checked

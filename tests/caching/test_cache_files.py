@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from podplan.cli import checking
-from podplan.cli.checking import FEWEST_FILES
+from podplan.cli import check_run
+from podplan.workspace.dependencies import FEWEST_FILES
 from tests.caching.runs import Run
 from tests.command import BAD_JOB, INVENTORY, JOB
 from tests.test_organisation import OWN
@@ -147,14 +147,14 @@ def test_what_goes_while_a_run_begins_is_not_taken_for_there(
     flags = {"inventory": str(tree.parent / "inventory.yaml")}
     (tree.parent / "inventory.yaml").write_text(INVENTORY)
     (tree / "podplan.toml").write_text(STRICT)
-    request = checking.checking
+    request = check_run.checking
 
     def late(*arguments: Any, **flags: Any) -> Any:
         (tree / "podplan.toml").unlink()
         return request(*arguments, **flags)
 
     with monkeypatch.context() as patch:
-        patch.setattr(checking, "checking", late)
+        patch.setattr(check_run, "checking", late)
         assert check(**flags).code == 0
     (tree / "podplan.toml").write_text(STRICT)
     assert check(**flags).code == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podplan.cli import cache
+from podplan.cli import check_cache
 from tests.caching.runs import Run
 
 
@@ -29,7 +29,7 @@ def test_another_folder_version_day_or_limit_is_another_run(
 ) -> None:
     check()
     with monkeypatch.context() as patch:
-        patch.setattr(cache, "__version__", "9.9.9")
+        patch.setattr(check_cache, "__version__", "9.9.9")
         assert check().checked
     with monkeypatch.context() as patch:
         patch.setattr("time.gmtime", lambda: (2031, 1, 2, 3, 4, 5, 0, 2, 0))
@@ -51,7 +51,7 @@ def test_another_python_or_encoding_of_names_is_another_run(
     check: Run, monkeypatch: pytest.MonkeyPatch, name: str, value: Any
 ) -> None:
     check()
-    monkeypatch.setattr(cache.sys, name, value)  # type: ignore[attr-defined]
+    monkeypatch.setattr(check_cache.sys, name, value)  # type: ignore[attr-defined]
     assert check().checked
 
 
@@ -69,8 +69,8 @@ def test_an_extra_that_is_installed_is_another_run(check: Run, monkeypatch: pyte
 @pytest.mark.usefixtures("tree")
 def test_other_code_is_another_run(check: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     check()
-    files = cache._files
-    monkeypatch.setattr(cache, "_files", lambda top: ([*one[:2], one[2] + 1] for one in files(top)))
+    files = check_cache._files
+    monkeypatch.setattr(check_cache, "_files", lambda top: ([*one[:2], one[2] + 1] for one in files(top)))
     assert check().checked
 
 
@@ -78,5 +78,5 @@ def test_code_that_is_gone_was_not_there(tmp_path: Path) -> None:
     """The lock of an editor is a link to nothing, and another version may be installed meanwhile."""
     (tmp_path / "a.py").write_text("")
     (tmp_path / ".#a.py").symlink_to("somebody@somewhere:1")
-    assert [path for path, *_ in cache._files(str(tmp_path))] == [str(tmp_path / "a.py")]
-    assert list(cache._files(str(tmp_path / "gone"))) == []
+    assert [path for path, *_ in check_cache._files(str(tmp_path))] == [str(tmp_path / "a.py")]
+    assert list(check_cache._files(str(tmp_path / "gone"))) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.diff import compared
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
 from tests import command
 from tests.comparing.repository import job, podplan
 from tests.git import Git, commit, git_in

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.diff import compared
+from podplan.core.errors import RequestError
 from podplan.report import diff_json, diff_text
-from podplan.requests import RequestError
 from tests.comparing.repository import PROFILE, job, names, podplan
 from tests.git import Git, commit
 

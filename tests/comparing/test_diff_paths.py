@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.diff import compared
-from podplan.reading.files import NoSuchPath
 from podplan.report import diff_json, diff_markdown, diff_text
+from podplan.workspace.files import NoSuchPath
 from tests.comparing.repository import PROFILE, job, names, podplan
 from tests.git import Git, commit
 

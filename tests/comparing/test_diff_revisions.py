@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from podplan.cli.diff import compared
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
 from tests.comparing.repository import job, names, podplan
 from tests.git import Git, commit, git_in
 

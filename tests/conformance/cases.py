@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from podplan.testing.examples import merged
+from podplan.tools.repository_tests.examples import merged
 
 CASES = Path(__file__).parent / "cases"
 LONGEST = 180

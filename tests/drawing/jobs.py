@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from podplan.graph.model import Picture
-from podplan.graph.picture import picture
+from podplan.tools.graph.model import Picture
+from podplan.tools.graph.picture import picture
 from tests.golden import FIXTURES, Case
 from tests.lowering import Object, document, lower
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from podplan.graph.layout import columns, laid_out
-from podplan.graph.model import Picture
-from podplan.graph.words import width
-from podplan.groups import Group
+from podplan.core.replica_groups import Group
+from podplan.tools.graph.layout import columns, laid_out
+from podplan.tools.graph.model import Picture
+from podplan.tools.graph.text_width import width
 from tests.lowering import Object
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.graph.mermaid import mermaid
-from podplan.graph.model import Call, Card, Gang, Link, Picture, Row, Side
-from podplan.graph.picture import picture
-from podplan.graph.pods import name as folded_name
-from podplan.graph.svg import svg
-from podplan.graph.words import fit, width, wrap
-from podplan.groups import Group, Options
+from podplan.core.limits import BoundExceeded
+from podplan.core.replica_groups import Group, Options
 from podplan.kinds.registry import lower_cr
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.limits import BoundExceeded
-from podplan.pruning import pruned
 from podplan.schema import check_cr
+from podplan.schema.pruning import pruned
+from podplan.tools.graph.mermaid import mermaid
+from podplan.tools.graph.model import Call, Card, Gang, Link, Picture, Row, Side
+from podplan.tools.graph.picture import picture
+from podplan.tools.graph.pods import name as folded_name
+from podplan.tools.graph.svg import svg
+from podplan.tools.graph.text_width import fit, width, wrap
 from tests.drawing.jobs import drawn
 from tests.drawing.sound import assert_grammar, assert_tidy, assert_totals, parsed, texts
 from tests.effort import examples

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.graph.model import Picture
+from podplan.tools.graph.model import Picture
 from tests.drawing.jobs import case_of, document_of, drawn
 from tests.golden import FIXTURES, Case
 from tests.lowering import job

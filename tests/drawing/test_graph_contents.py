@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import yaml
 
-from podplan.graph.layout import columns, laid_out
-from podplan.graph.mermaid import mermaid
-from podplan.graph.model import said, shared
-from podplan.graph.svg import svg
+from podplan.tools.graph.layout import columns, laid_out
+from podplan.tools.graph.mermaid import mermaid
+from podplan.tools.graph.model import said, shared
+from podplan.tools.graph.svg import svg
 from tests.drawing.jobs import PICTURES, case_of, document_of, drawn
 from tests.drawing.sound import assert_tidy
 from tests.golden import FIXTURES, Case

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from podplan.lsp.params import INVALID_REQUEST
+from podplan.integrations.lsp.params import INVALID_REQUEST
 from tests.editor import Editor
 
 SECRETS = """\

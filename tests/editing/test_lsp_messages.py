@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from podplan.limits import MAX_FILE_BYTES
-from podplan.lsp.params import (
+from podplan.core.limits import MAX_FILE_BYTES
+from podplan.integrations.lsp.params import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     NO_METHOD,
@@ -146,7 +146,7 @@ def _document(project: Path) -> Message:
 def test_nothing_else_gets_into_the_stream(project: Path) -> None:
     """What a library prints goes to standard error, and the answers stay whole."""
     script = (
-        "import sys\nfrom podplan.cli import main\nfrom podplan.lsp import hover\n"
+        "import sys\nfrom podplan.cli import main\nfrom podplan.integrations.lsp import hover\n"
         "hover.text = lambda *_: print('noise') or 'told'\n"
         "sys.argv = ['podplan', 'lsp']\nmain()\n"
     )
@@ -175,7 +175,7 @@ def test_nothing_else_gets_into_the_stream(project: Path) -> None:
 
 def test_a_crash_in_a_request_is_its_error_and_not_the_end(project: Path) -> None:
     script = (
-        "import sys\nfrom podplan.cli import main\nfrom podplan.lsp import workspace\n"
+        "import sys\nfrom podplan.cli import main\nfrom podplan.integrations.lsp import workspace\n"
         "def crash(*_): raise ZeroDivisionError('by design')\n"
         "workspace.check_sources = crash\nsys.argv = ['podplan', 'lsp']\nmain()\n"
     )

@@ -9,17 +9,17 @@ import time
 from pathlib import Path
 from typing import Any
 
-from podplan.cel.judging import judge
-from podplan.cel.rules import Rules, Validation
 from podplan.cli.lsp import settings_for
 from podplan.config import config_for
-from podplan.limits import MAX_CEL_SECONDS, BoundExceeded
+from podplan.core.errors import RequestError
+from podplan.core.limits import MAX_CEL_SECONDS, BoundExceeded
+from podplan.integrations.lsp.framing import Malformed, messages
+from podplan.integrations.lsp.params import INTERNAL
+from podplan.integrations.lsp.server import Server
 from podplan.lint.baseline import parsed, written
-from podplan.lsp.framing import Malformed, messages
-from podplan.lsp.params import INTERNAL
-from podplan.lsp.server import Server
-from podplan.requests import RequestError
-from podplan.source import read
+from podplan.lint.cel.rules import Rules, Validation
+from podplan.lint.cel.sandbox import judge
+from podplan.yaml import read
 from tests.command import JOB, PROFILE
 from tests.fuzz.places import repository
 from tests.sound import check_refusal

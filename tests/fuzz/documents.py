@@ -8,24 +8,24 @@ from typing import Any
 
 import yaml
 
-from podplan.emit import emit
-from podplan.findings import Change
-from podplan.fixing.edits import Refused, edits_for
-from podplan.formatting import SCHEMAS, formatted
-from podplan.importing import as_written_by_people, drop_unknown_fields, import_cr
-from podplan.importing.repairing import repaired
-from podplan.kinds.compiling import compile_profile
-from podplan.limits import BoundExceeded
-from podplan.lint.comments import suppressions
-from podplan.migrating import migrated, migrates
+from podplan.core.errors import RequestError
+from podplan.core.findings import Change
+from podplan.core.limits import BoundExceeded
+from podplan.core.provenance import Doc
+from podplan.kinds.compilation import compile_profile
+from podplan.lint.suppression_comments import suppressions
 from podplan.pipeline import Settings
-from podplan.provenance import Doc
-from podplan.reading import Reader
-from podplan.reading.documents import items, may_hold
-from podplan.rendering.origin import RENDERED_FROM, compare, header_of
-from podplan.requests import RequestError
-from podplan.source import Document, Source, read
-from podplan.source.places import LINE_BREAK
+from podplan.rendering.header import RENDERED_FROM, compare, header_of
+from podplan.tools.formatter import SCHEMAS, formatted
+from podplan.tools.importer import as_written_by_people, drop_unknown_fields, import_cr
+from podplan.tools.importer.normalization import repaired
+from podplan.tools.migrator import migrated, migrates
+from podplan.workspace import Reader
+from podplan.workspace.documents import items, may_hold
+from podplan.yaml import Document, Source, read
+from podplan.yaml.edits.changes import Refused, edits_for
+from podplan.yaml.positions import LINE_BREAK
+from podplan.yaml.writer import emit
 from tests.command import ENVIRONMENTS, JOB
 from tests.fuzz.places import repository
 from tests.test_edits import at, paths, removed

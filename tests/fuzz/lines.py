@@ -9,13 +9,13 @@ import zlib
 from fractions import Fraction
 from typing import Any
 
+from podplan.core.path_syntax import NoSuchField, select, show
 from podplan.kubernetes.quantities import meant, parse
-from podplan.launchers.find import find
+from podplan.launchers.discovery import find
 from podplan.launchers.quoting import resplit
 from podplan.launchers.shell import script
 from podplan.profile.expressions import Budget, Scope, pieces, read
 from podplan.profile.values import Expression, Fault, settled
-from podplan.selecting import NoSuchField, select, show
 from tests.sound import check_refusal
 
 BASH = shutil.which("bash")

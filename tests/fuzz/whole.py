@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from podplan.calibration.dump import read_dump
 from podplan.cli.lsp import settings_for
-from podplan.emit import emit_document
-from podplan.groups import Group, expand, folded
-from podplan.limits import BoundExceeded
+from podplan.core.errors import RequestError
+from podplan.core.limits import BoundExceeded
+from podplan.core.provenance import trace
+from podplan.core.replica_groups import Group, expand, folded
 from podplan.pipeline import Settings, plans
-from podplan.provenance import trace
-from podplan.reading import Reader
-from podplan.reading.documents import items
 from podplan.rendering import rendered
-from podplan.requests import RequestError
-from podplan.source import Source
+from podplan.tools.cluster_diff.kubectl_dump import read_dump
+from podplan.workspace import Reader
+from podplan.workspace.documents import items
+from podplan.yaml import Source
+from podplan.yaml.writer import emit_document
 from tests.command import INVENTORY
 from tests.fuzz.documents import taken
 from tests.fuzz.places import repository

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from podplan import revisions
-from podplan.requests import RequestError
-from podplan.revisions import Change
+from podplan.core.errors import RequestError
+from podplan.workspace import revisions
+from podplan.workspace.revisions import Change
 from tests.git import Git, commit, git_in
 
 

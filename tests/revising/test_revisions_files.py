@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from podplan import revisions
-from podplan.limits import BoundExceeded
-from podplan.reading.files import root_of
-from podplan.requests import RequestError
-from podplan.revisions import Change, trees
+from podplan.core.errors import RequestError
+from podplan.core.limits import BoundExceeded
+from podplan.workspace import revisions
+from podplan.workspace.files import root_of
+from podplan.workspace.revisions import Change, file_tree
 from tests.git import AUTHOR, Git, commit, git_in
 
 
@@ -141,13 +141,13 @@ def _tree(git: Git, entries: bytes) -> str:
 
 
 def test_a_revision_has_bounds(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees, "MAX_REVISION_BYTES", 10)
+    monkeypatch.setattr(file_tree, "MAX_REVISION_BYTES", 10)
     with (
         pytest.raises(BoundExceeded, match=r"bytes in files.*limit revision-bytes"),
         revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
     ):
         pass
-    monkeypatch.setattr(trees, "MAX_REVISION_FILES", 1)
+    monkeypatch.setattr(file_tree, "MAX_REVISION_FILES", 1)
     with (
         pytest.raises(BoundExceeded, match=r"2 files.*limit revision-files"),
         revisions.tree(str(tmp_path), git("rev-parse", "HEAD")),
@@ -158,7 +158,7 @@ def test_a_revision_has_bounds(git: Git, tmp_path: Path, monkeypatch: pytest.Mon
 def test_folders_within_folders_have_a_bound(
     git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trees, "MAX_FOLDERS", 3)
+    monkeypatch.setattr(file_tree, "MAX_FOLDERS", 3)
     for depth, is_read in ((3, True), (4, False)):
         inner = _tree(git, b"100644 x.yaml\0" + bytes.fromhex(git("hash-object", "-w", "a.yaml")))
         for _ in range(depth):

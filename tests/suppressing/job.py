@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.check import Result, check_sources
-from podplan.findings import Finding
-from podplan.lint.catalogue import ours
-from podplan.lint.selection import Selection
-from podplan.lint.terms import Terms, default_ruling
+from podplan.checker.check import Result, check_sources
+from podplan.core.findings import Finding
+from podplan.lint.lint_config import Terms, default_ruling
+from podplan.lint.registry import ours
+from podplan.lint.rule_selection import Selection
 from podplan.pipeline import Settings
-from podplan.reading import Reader
-from podplan.source import read
+from podplan.workspace import Reader
+from podplan.yaml import read
 
 JOB = """\
 apiVersion: batch.tensorstack.dev/v1beta1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.lint.selection import Selection
+from podplan.lint.rule_selection import Selection
 from tests.suppressing.job import JOB, checked, silenced
 
 pytestmark = pytest.mark.usefixtures("elsewhere")

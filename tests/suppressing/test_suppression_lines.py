@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podplan.findings import pointer
+from podplan.core.findings import pointer
 from tests.effort import examples
 from tests.suppressing.job import ALL, HOST, IPC, JOB, PRIVILEGED, WHY, above, beside, checked, silenced, told
 

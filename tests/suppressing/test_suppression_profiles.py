@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from podplan.check import Result, check
-from podplan.reading import Reader
+from podplan.checker.check import Result, check
+from podplan.workspace import Reader
 from tests.suppressing.job import WHY, beside, settings_for, silenced, told
 
 BASE = """\

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from podplan.check import check_sources
-from podplan.limits import MAX_SUPPRESSIONS
-from podplan.lint.directives import directive
-from podplan.lint.selection import Selection
-from podplan.reading import Reader
-from podplan.source import read
+from podplan.checker.check import check_sources
+from podplan.core.limits import MAX_SUPPRESSIONS
+from podplan.lint.rule_selection import Selection
+from podplan.lint.suppression_syntax import directive
+from podplan.workspace import Reader
+from podplan.yaml import read
 from tests.suppressing.job import ALL, HOST, JOB, RULES, WHY, beside, checked, settings_for, silenced, told
 
 pytestmark = pytest.mark.usefixtures("elsewhere")

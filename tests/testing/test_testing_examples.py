@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from podplan.lint.catalogue import ours, whole
-from podplan.provenance import Doc
-from podplan.source import read
-from podplan.testing.examples import _by_code, run_examples
+from podplan.core.provenance import Doc
+from podplan.lint.registry import ours, whole
+from podplan.tools.repository_tests.examples import _by_code, run_examples
+from podplan.yaml import read
 from tests.command import podplan
 from tests.testing.repository import edit
 from tests.work import slowdown

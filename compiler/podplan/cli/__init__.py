@@ -10,37 +10,13 @@ import gc
 import os
 import sys
 
-from podplan.cli.exits import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
+from podplan.cli.command_names import COMMANDS
+from podplan.cli.exit_codes import INTERNAL, KILLED, NOTHING, WRONG_REQUEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-# name of the command -> its module below podplan.cli
-COMMANDS = {
-    "check": "check",
-    "render": "render",
-    "lower": "lower",
-    "diff": "diff",
-    "why": "why",
-    "status": "status",
-    "graph": "graph",
-    "import": "importing",
-    "fmt": "fmt",
-    "migrate": "migrating",
-    "rules": "rules",
-    "explain": "explain",
-    "baseline": "baseline",
-    "test": "testing",
-    "schema": "schema",
-    "cmp": "cmp",
-    "clean": "clean",
-    "init": "init",
-    "completion": "completion",
-    "lsp": "lsp",
-    "action": "action",
-    "version": "version",
-}
 # How many new objects there may be before Python looks for garbage; a run of one file has not that many.
 YOUNG = 50_000
 
@@ -56,11 +32,11 @@ def main() -> NoReturn:
 
 def _end_of_run() -> NoReturn:
     """The run that the command line asks for. Raises SystemExit, or KeyboardInterrupt before and after it."""
-    from podplan.cli.heeding import heeded
     from podplan.cli.output import drop_output, say
-    from podplan.limits import REFUSED, BoundExceeded, OutOfTime
-    from podplan.reading.files import NoSuchPath, OutsideRoot
-    from podplan.requests import RequestError
+    from podplan.cli.signals import heeded
+    from podplan.core.errors import RequestError
+    from podplan.core.limits import REFUSED, BoundExceeded, OutOfTime
+    from podplan.workspace.files import NoSuchPath, OutsideRoot
 
     if REFUSED:
         say(REFUSED)
@@ -106,7 +82,7 @@ def _end_of_run() -> NoReturn:
 def _called(args: list[str]) -> int:
     """The exit code of the command that ``args`` name."""
     if paths := _only_paths(args):
-        from podplan.cli.checking import check_paths
+        from podplan.cli.check_run import check_paths
 
         return check_paths(paths)
     from podplan.cli.commands import called

@@ -9,23 +9,23 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import click
 
-from podplan.actions.base import base
-from podplan.actions.files import append, demand_inside, fitting, outputs
-from podplan.actions.inputs import Inputs, inputs
-from podplan.actions.report import comment, summary, told
-from podplan.check import Result
-from podplan.cli import changed, check, checking, diff, render
-from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, NOTHING, WRONG_REQUEST
+from podplan.checker.check import Result
+from podplan.cli import change_filter, check, check_run, diff, render
+from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL, NOTHING, WRONG_REQUEST
 from podplan.cli.options import Request
 from podplan.cli.output import reason, replace_file, write
 from podplan.cli.reporting import rendered
-from podplan.diff.model import Diff
-from podplan.limits import BoundExceeded, OutOfTime
-from podplan.reading.files import NoSuchPath, OutsideRoot, root_of
+from podplan.core.errors import RequestError
+from podplan.core.limits import BoundExceeded, OutOfTime
+from podplan.core.typing import NamedTuple
+from podplan.integrations.github.base_revision import base
+from podplan.integrations.github.inputs import Inputs, inputs
+from podplan.integrations.github.runner_files import append, demand_inside, fitting, outputs
+from podplan.integrations.github.step_report import comment, summary, told
 from podplan.report import concise, diff_text, github
-from podplan.report.workflow import annotation, log_line
-from podplan.requests import RequestError
-from podplan.typing import NamedTuple
+from podplan.report.workflow_commands import annotation, log_line
+from podplan.tools.diff.model import Diff
+from podplan.workspace.files import NoSuchPath, OutsideRoot, root_of
 
 CODES = {
     RequestError: WRONG_REQUEST,
@@ -89,8 +89,8 @@ def _check(asked: Inputs, environ: Mapping[str, str]) -> int:
     if compared.error is not None:
         raise compared.error
     if result is not None:
-        checking.demand_all(result)
-        return checking.exit_code(result, wanted.fail_on)
+        check_run.demand_all(result)
+        return check_run.exit_code(result, wanted.fail_on)
     breaks = compared.diff is not None and compared.diff.impact.broken
     return FINDINGS if breaks and wanted.fail_on is not None else CLEAN
 
@@ -100,10 +100,10 @@ def _checked(asked: Inputs, base: str) -> tuple[Result | None, Request]:
     flags = check.command.make_context("check", _flags(asked)).params
     del flags["paths"]
     if asked.command == "check" and base:
-        change = changed.Asked(affected=False, ref=base, changed=False, new=False)
-        return changed.check_change(asked.paths, change, flags)
-    wanted = checking.checking(asked.paths, **flags)
-    return checking.run(asked.paths, wanted) if asked.command == "check" else None, wanted
+        change = change_filter.Asked(affected=False, ref=base, changed=False, new=False)
+        return change_filter.check_change(asked.paths, change, flags)
+    wanted = check_run.checking(asked.paths, **flags)
+    return check_run.run(asked.paths, wanted) if asked.command == "check" else None, wanted
 
 
 def _compared(asked: Inputs, environ: Mapping[str, str]) -> Compared:

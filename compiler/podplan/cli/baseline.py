@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 import click
 
-from podplan.cli.checking import checking, demand_all, run
-from podplan.cli.completing import files
+from podplan.cli.check_run import checking, demand_all, run
+from podplan.cli.lint_config import read_baseline, rule_options
 from podplan.cli.options import default_paths, input_options, lowering_options
 from podplan.cli.output import replace_file, say, say_unread, write_text
-from podplan.cli.terms import read_baseline, rule_options
-from podplan.limits import MAX_FILE_BYTES, BoundExceeded, beyond
+from podplan.cli.shell_completion import files
+from podplan.core.limits import MAX_FILE_BYTES, BoundExceeded, beyond
+from podplan.core.typing import Any, NamedTuple, TypeVar
 from podplan.lint.baseline import DEFAULT_FILE, Entry, collected, pruned, written
-from podplan.lint.suppression import may_be_silenced
-from podplan.lint.terms import Terms, ruling_under, sections_of
-from podplan.reading.files import expand, from_root, root_of
-from podplan.typing import Any, NamedTuple, TypeVar
+from podplan.lint.lint_config import Terms, ruling_under, sections_of
+from podplan.lint.suppressions import may_be_silenced
+from podplan.workspace.files import expand, from_root, root_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.check import Result
-from podplan.cli.changed import asked, change_options, check_change
-from podplan.cli.checking import check_and_report, checking, report
-from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, FINDINGS
-from podplan.cli.fixing import fix_options, make_fixes, show_fixes
+from podplan.checker.check import Result
+from podplan.cli.change_filter import asked, change_options, check_change
+from podplan.cli.check_run import check_and_report, checking, report
+from podplan.cli.exit_codes import CLEAN, FINDINGS
+from podplan.cli.fix import fix_options, make_fixes, show_fixes
+from podplan.cli.lint_config import rule_options
 from podplan.cli.options import Request, default_paths, input_options, lowering_options
 from podplan.cli.output import write_text
 from podplan.cli.reporting import Reports, report_options, reports
 from podplan.cli.settings import shown
-from podplan.cli.terms import rule_options
-from podplan.requests import RequestError
-from podplan.typing import Any
+from podplan.cli.shell_completion import files
+from podplan.core.errors import RequestError
+from podplan.core.typing import Any
 
 
 @click.command("check")

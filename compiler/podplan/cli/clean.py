@@ -6,8 +6,8 @@ import os
 
 import click
 
-from podplan.cli.cache import chosen, evict
-from podplan.cli.exits import CLEAN
+from podplan.cli.check_cache import chosen, evict
+from podplan.cli.exit_codes import CLEAN
 
 
 @click.command("clean")

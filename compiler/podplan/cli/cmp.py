@@ -11,27 +11,27 @@ from contextlib import suppress
 import click
 
 from podplan import kubernetes
-from podplan.argocd import parameters
-from podplan.argocd.application import read, with_profiles
-from podplan.argocd.destination import missing, version
-from podplan.argocd.generating import Generated, generate, inventory_path, root_of_copy
-from podplan.argocd.options import demand_options
-from podplan.argocd.parameters import Given, given
-from podplan.cli.checking import demand_all, exit_code
-from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
+from podplan.cli.check_run import demand_all, exit_code
+from podplan.cli.exit_codes import CLEAN, FINDINGS, INTERNAL, KILLED, NOTHING
+from podplan.cli.lint_config import rule_options
 from podplan.cli.options import FAIL_ON, Request, request
 from podplan.cli.output import drop_output, say, tell, write, write_all
-from podplan.cli.terms import rule_options
+from podplan.cli.shell_completion import files
 from podplan.config import config_for
-from podplan.findings import Severity
-from podplan.limits import BoundExceeded, OutOfTime
-from podplan.reading import Reader
-from podplan.reading.files import OutsideRoot, root_of, taken_as_root
+from podplan.core.errors import RequestError
+from podplan.core.findings import Severity
+from podplan.core.limits import BoundExceeded, OutOfTime
+from podplan.core.typing import Any, NoReturn
+from podplan.integrations.argocd import parameters
+from podplan.integrations.argocd.application import read, with_profiles
+from podplan.integrations.argocd.destination import missing, version
+from podplan.integrations.argocd.generator import Generated, generate, inventory_path, root_of_copy
+from podplan.integrations.argocd.parameters import Given, given
+from podplan.integrations.argocd.sync_options import demand_options
 from podplan.report.argocd import render
-from podplan.report.visible import visible
-from podplan.requests import RequestError
-from podplan.typing import Any, NoReturn
+from podplan.report.sanitization import visible
+from podplan.workspace import Reader
+from podplan.workspace.files import OutsideRoot, root_of, taken_as_root
 
 FOLDER = os.curdir
 MEBIBYTES = 768  # the sidecar has 1024; beyond, it would be ended with all that it does for others
@@ -77,7 +77,7 @@ def announce(memory: int) -> int:
     """Print the parameters that an Application may set, as JSON: those of the profiles here among them."""
     import json
 
-    from podplan.argocd.announcing import announced
+    from podplan.integrations.argocd.parameter_schema import announced
 
     _stay_below(memory)
     try:

@@ -7,10 +7,10 @@ from importlib import import_module
 
 import click
 
-from podplan.cli import COMMANDS
-from podplan.cli.exits import CLEAN, KILLED, WRONG_REQUEST
+from podplan.cli.command_names import COMMANDS
+from podplan.cli.exit_codes import CLEAN, KILLED, WRONG_REQUEST
 from podplan.cli.output import say, write
-from podplan.typing import Any
+from podplan.core.typing import Any
 
 
 def called() -> int:
@@ -56,7 +56,7 @@ class Commands(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Commands; what begins none is the path of a file to check."""
-        from podplan.cli.completing import files
+        from podplan.cli.shell_completion import files
 
         return super().shell_complete(ctx, incomplete) or files(ctx, self.params[0], incomplete)
 

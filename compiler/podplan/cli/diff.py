@@ -10,20 +10,20 @@ from typing import Any, NamedTuple
 
 import click
 
-from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
-from podplan.cli.mending import told_or_mended
+from podplan.cli.config_fallback import told_or_mended
+from podplan.cli.exit_codes import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import NO_INPUT_FLAGS, Request, default_paths, input_options, request
 from podplan.cli.output import say, write
 from podplan.cli.reporting import style_of
-from podplan.cli.standing import FILE_FLAGS, alike, from_root, standing_in, standing_place, there
-from podplan.diff import Diff, Tree, compare
-from podplan.diff.model import LEVELS, Level
-from podplan.diff.trees import Files, Place, demand_environments, path_from_top
-from podplan.reading import Reader
-from podplan.reading.files import NoSuchPath, expand, root_of
+from podplan.cli.revision_checkout import FILE_FLAGS, alike, from_root, standing_in, standing_place, there
+from podplan.cli.shell_completion import files
+from podplan.core.errors import RequestError
 from podplan.report.summary import unreadable
-from podplan.requests import RequestError
+from podplan.tools.diff import Diff, Tree, compare
+from podplan.tools.diff.model import LEVELS, Level
+from podplan.tools.diff.repository_state import Files, Place, demand_environments, path_from_top
+from podplan.workspace import Reader
+from podplan.workspace.files import NoSuchPath, expand, root_of
 
 
 class Side(NamedTuple):
@@ -152,7 +152,7 @@ def _revisions(
     paths: Sequence[str], base: str, head: str, level: Level, flags: Mapping[str, Any]
 ) -> Comparison:
     """Both sides of one repository."""
-    from podplan import revisions
+    from podplan.workspace import revisions
 
     roots = {root_of(path) for path in paths}
     if "-" in paths or len(roots) != 1:
@@ -191,7 +191,7 @@ def _checked_out(
 ) -> tuple[str, Place]:
     """The folder with the files of a commit, and where to run in it, so that paths are those that people
     typed."""
-    from podplan import revisions
+    from podplan.workspace import revisions
 
     folder = stack.enter_context(revisions.tree(root, commit, without))
     return folder, partial(standing_in, standing_place(root, folder))

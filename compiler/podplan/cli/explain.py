@@ -7,16 +7,16 @@ import re
 
 import click
 
-from podplan.cli.completing import topics
 from podplan.cli.options import own_policies
 from podplan.cli.output import write
 from podplan.cli.reporting import COLOURS, style_of
-from podplan.lint.catalogue import one, ours
-from podplan.nearest import did_you_mean
-from podplan.report.style import Style
-from podplan.report.visible import unheard
-from podplan.requests import RequestError
-from podplan.rules import RULES
+from podplan.cli.shell_completion import topics
+from podplan.core.builtin_rules import RULES
+from podplan.core.errors import RequestError
+from podplan.core.suggestions import did_you_mean
+from podplan.lint.registry import one, ours
+from podplan.report.sanitization import unheard
+from podplan.report.terminal_style import Style
 
 MAX_TOPIC = 1_000
 # A code, a name or VAP:NAME; a field has dots, or is the name of a kind.

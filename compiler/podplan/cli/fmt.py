@@ -7,22 +7,22 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from podplan.cli.exits import CLEAN, FINDINGS, NOTHING
+from podplan.cli.exit_codes import CLEAN, FINDINGS, NOTHING
 from podplan.cli.options import default_paths, request
 from podplan.cli.output import replace_text, say, say_unread, tell, write, write_text
 from podplan.cli.reporting import COLOURS, style_of
-from podplan.formatting import SCHEMAS, formatted
-from podplan.formatting.compiling import demand_same
+from podplan.core.errors import RequestError
+from podplan.core.typing import Any
 from podplan.pipeline import Settings
-from podplan.reading.documents import may_hold
-from podplan.reading.files import expand
-from podplan.reading.opening import Unread, sources, standard_input
-from podplan.report.fixing import redacted_difference
-from podplan.report.formatting import counted, fault_line
-from podplan.report.visible import visible
-from podplan.requests import RequestError
-from podplan.source import Source
-from podplan.typing import Any
+from podplan.report.fixes import redacted_difference
+from podplan.report.format_result import counted, fault_line
+from podplan.report.sanitization import visible
+from podplan.tools.formatter import SCHEMAS, formatted
+from podplan.tools.formatter.equivalence import demand_same
+from podplan.workspace.documents import may_hold
+from podplan.workspace.file_loader import Unread, sources, standard_input
+from podplan.workspace.files import expand
+from podplan.yaml import Source
 
 
 @click.command("fmt")

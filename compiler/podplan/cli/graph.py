@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.exits import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import replace_file, say, write
-from podplan.cli.producing import produce
-from podplan.graph.model import Picture
-from podplan.graph.picture import picture
-from podplan.limits import BoundExceeded
+from podplan.cli.plan_loader import produce
+from podplan.core.errors import RequestError
+from podplan.core.limits import BoundExceeded
+from podplan.core.typing import Any
 from podplan.pipeline import Plan, Settings
-from podplan.requests import RequestError
-from podplan.typing import Any
+from podplan.tools.graph.model import Picture
+from podplan.tools.graph.picture import picture
 
 WANTED = frozenset({"profile", "cr"})
 MERMAID_FILES = (".mmd", ".mermaid")
@@ -78,7 +78,7 @@ class _Gallery:
         if self._failure is not None:
             raise self._failure
         if not self._pictures:
-            from podplan.nearest import did_you_mean
+            from podplan.core.suggestions import did_you_mean
 
             names = list(self._names)
             near = did_you_mean(self._job, names)
@@ -88,9 +88,9 @@ class _Gallery:
 
 def _renderer(format_: str) -> Any:
     if format_ == "mermaid":
-        from podplan.graph.mermaid import mermaid
+        from podplan.tools.graph.mermaid import mermaid
 
         return mermaid
-    from podplan.graph.svg import svg
+    from podplan.tools.graph.svg import svg
 
     return svg

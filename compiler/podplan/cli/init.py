@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from podplan.cli.output import replace_file, tell
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
 
 STARTER = Path(__file__).parents[1] / "starter"
 # file to write -> file of the starter
@@ -29,9 +29,9 @@ def command(folder: str) -> int:
     Nothing that is there already is written over.
     """
     from podplan import kubernetes
-    from podplan.reading.files import in_repository
-    from podplan.schema import published
-    from podplan.schema.editors import with_choices
+    from podplan.schema import catalog
+    from podplan.schema.editor_schema import with_choices
+    from podplan.workspace.files import in_repository
 
     there = [name for name in FILES if os.path.exists(os.path.join(folder, name))]
     if there:
@@ -40,7 +40,7 @@ def command(folder: str) -> int:
         )
     texts = {name: (STARTER / source).read_text("utf-8") for name, source in FILES.items()}
     for name in SCHEMAS:
-        document = with_choices(published.show(name, kubernetes.DEFAULT_VERSION))
+        document = with_choices(catalog.show(name, kubernetes.DEFAULT_VERSION))
         texts[f".podplan/schemas/{name}.json"] = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     for name, text in texts.items():
         replace_file(os.path.join(folder, name), text)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import say, write_all
-from podplan.cli.producing import produce
+from podplan.cli.plan_loader import produce
+from podplan.cli.shell_completion import files
+from podplan.core.errors import RequestError
+from podplan.core.typing import Any
 from podplan.rendering import Folded, Lowered
-from podplan.requests import RequestError
-from podplan.typing import Any
 
 WANTED = frozenset({"profile", "cr"})
 
@@ -40,7 +40,7 @@ def command(paths: Sequence[str], fold: bool, compare: str, adopt: bool, format_
     the settings that adopt it. DUMP is what kubectl get pods,services,configmaps,podgroups -o yaml printed.
     """
     if compare:
-        from podplan.cli.comparing import compare as compared
+        from podplan.cli.cluster_diff import compare as compared
 
         return compared(paths, compare, adopt, format_, flags)
     if adopt or format_ != "text":

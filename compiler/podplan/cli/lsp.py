@@ -8,8 +8,8 @@ from functools import partial
 
 import click
 
-from podplan.lsp.workspace import Asked
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
+from podplan.integrations.lsp.workspace import Asked
 
 
 @click.command("lsp")
@@ -21,7 +21,7 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 
     docs/editors.md says how editors start it: findings while typing, hover, completion, definitions, fixes.
     """
-    from podplan.lsp.server import serve
+    from podplan.integrations.lsp.server import serve
 
     if sys.stdin is None or sys.stdout is None:
         raise RequestError("podplan lsp talks on standard input and output, and one of them is closed")
@@ -36,7 +36,7 @@ def command(inventory: str, config: str, isolated: bool) -> int:
 
 def settings_for(path: str, inventory: str = "", config: str = "", isolated: bool = False) -> Asked:
     """What ``podplan check`` would go by for a file. Raises RequestError."""
-    from podplan.cli.checking import NO_FLAGS, checking
+    from podplan.cli.check_run import NO_FLAGS, checking
 
     flags = {**NO_FLAGS, "inventory": inventory, "config": config, "isolated": isolated}
     wanted = checking([path], **flags)

@@ -6,20 +6,20 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from podplan import kubernetes
+from podplan.cli.lint_config import terms_of
 from podplan.cli.settings import Setting, settings
-from podplan.cli.terms import terms_of
 from podplan.config import Config, config_for, config_from
-from podplan.facts.gitops import TOOLS
-from podplan.findings import Severity
-from podplan.groups import Options
+from podplan.core.errors import RequestError
+from podplan.core.findings import Severity
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Options
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any, NamedTuple, TypeVar
+from podplan.kinds.common.gitops_tools import TOOLS
+from podplan.lint.lint_config import default_ruling
 from podplan.lint.policy import Policy
-from podplan.lint.terms import default_ruling
-from podplan.patterns import pattern
 from podplan.pipeline import Settings
-from podplan.reading.files import demand_inside
-from podplan.requests import RequestError
-from podplan.shortening import shortened
-from podplan.typing import Any, NamedTuple, TypeVar
+from podplan.workspace.files import demand_inside
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _UUID = pattern("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -59,7 +59,7 @@ def input_options(command: Command) -> Command:
     """-e, --set, --inventory, --gitops, --k8s-version, --stdin-filename, --config, --isolated, --fail-on."""
     import click
 
-    from podplan.cli.completing import environments, files
+    from podplan.cli.shell_completion import environments, files
 
     for option in reversed(
         [

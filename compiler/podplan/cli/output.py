@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
-from podplan.cli.heeding import held
-from podplan.reading.files import demand_inside, is_in_git_folder
-from podplan.reading.opening import DENIED, Unread
-from podplan.requests import RequestError
-from podplan.typing import IO
+from podplan.cli.signals import held
+from podplan.core.errors import RequestError
+from podplan.core.typing import IO
+from podplan.workspace.file_loader import DENIED, Unread
+from podplan.workspace.files import demand_inside, is_in_git_folder
 
 # Where a file would take the place of /dev/stdout, for everybody, if root runs podplan.
 DEVICES = "/dev"
@@ -65,7 +65,7 @@ def tell(text: str) -> None:
 
 
 def _harmless(text: str) -> str:
-    from podplan.report.visible import unheard, visible
+    from podplan.report.sanitization import unheard, visible
 
     return unheard("\n".join(map(visible, text.split("\n"))))
 

@@ -10,12 +10,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from podplan.typing import TYPE_CHECKING
+from podplan.core.typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import threading
 
-    from podplan.check import Watch
+    from podplan.checker.check import Watch
 
 PATIENCE = 1.0  # seconds: shorter runs show nothing
 REWRITTEN = 0.1
@@ -40,8 +40,8 @@ class Progress:
 
     def line(self, width: int) -> str:
         """Such as ``checking 12 of 340: jobs/bert.yaml``, in less than ``width`` columns."""
-        from podplan.report.frame import columns
-        from podplan.report.visible import visible
+        from podplan.report.code_frame import columns
+        from podplan.report.sanitization import visible
 
         if not self.number:
             return "reading …"[: width - 1]
@@ -59,7 +59,9 @@ def shown(environment: Mapping[str, str] = os.environ) -> Iterator[Watch | None]
     # All that the thread needs is imported before: a process may be forked while it is at work.
     from threading import Event, Thread
 
-    from podplan.report import frame, visible  # noqa: F401
+    from podplan.report import (
+        sanitization,  # noqa: F401
+    )
 
     progress, ended = Progress(), Event()
     writer = Thread(target=_write, args=(progress, ended), daemon=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NOTHING
 from podplan.cli.options import input_options
 from podplan.cli.output import say, write_all
-from podplan.cli.producing import produce
+from podplan.cli.plan_loader import produce
+from podplan.cli.shell_completion import files
+from podplan.core.errors import RequestError
 from podplan.rendering import Rendered
-from podplan.requests import RequestError
 
 
 @click.command("render")
@@ -40,7 +40,7 @@ def command(paths: Sequence[str], output_dir: str, check: bool, update: bool, **
     if output_dir and update:
         raise RequestError("--update is for the folders of [[render]]; -o DIR writes without it")
     if check or update or output_dir:
-        from podplan.cli.folders import bring, folders
+        from podplan.cli.output_folders import bring, folders
 
         return bring(folders(paths, output_dir, flags), check)
     output = Rendered()

@@ -7,12 +7,16 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
-from podplan.check import Result
+from podplan.checker.check import Result
 from podplan.cli.output import replace_file, write
-from podplan.report.style import PLAIN, Style
-from podplan.report.visible import unheard
-from podplan.requests import RequestError
-from podplan.typing import Any, NamedTuple, TypeVar
+from podplan.core.errors import RequestError
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from podplan.report.sanitization import unheard
+from podplan.report.terminal_style import PLAIN, Style
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -29,11 +33,18 @@ class Reports(NamedTuple):
     style: Style
 
 
+def _complete_output(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """FORMAT=, and then a file."""
+    from podplan.cli.shell_completion import completion_items, files
+
+    if "=" in incomplete:
+        return files(ctx, param, incomplete)
+    return completion_items(((f"{name}=", "") for name in FORMATS), incomplete)
+
+
 def report_options(command: Command) -> Command:
     """--format, --output, --statistics and --color."""
     import click
-
-    from podplan.cli.completing import outputs as written
 
     for option in (
         click.option(
@@ -48,7 +59,7 @@ def report_options(command: Command) -> Command:
             "outputs",
             metavar="FORMAT=FILE",
             multiple=True,
-            shell_complete=written,
+            shell_complete=_complete_output,
             help="Write a report to a file, too.",
         ),
         click.option(

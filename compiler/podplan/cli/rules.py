@@ -8,14 +8,14 @@ import click
 
 from podplan.cli.options import own_policies
 from podplan.cli.output import write
+from podplan.core.builtin_rules import RULES
+from podplan.core.errors import RequestError
+from podplan.core.typing import Any
 from podplan.kubernetes import DEFAULT_VERSION, versions
-from podplan.lint.catalogue import ours, whole
 from podplan.lint.policy import Policy
+from podplan.lint.registry import ours, whole
 from podplan.report.json import json_text
-from podplan.report.visible import unheard, visible
-from podplan.requests import RequestError
-from podplan.rules import RULES
-from podplan.typing import Any
+from podplan.report.sanitization import unheard, visible
 
 OWN = "it is a policy of this repository; only those of podplan are exported"
 
@@ -38,8 +38,8 @@ def command(format_: str, export: str | None, k8s_version: str, config: str, iso
         known = versions()
         raise RequestError(f"Kubernetes {k8s_version} is not known; there are {known[0]} to {known[-1]}")
     if export:
-        from podplan.emit import emit
         from podplan.lint.vap_export import export_vap, reasons
+        from podplan.yaml.writer import emit
 
         lacking = [reason for reason in reasons(ours(), k8s_version).values() if reason]
         if lacking:

@@ -6,7 +6,7 @@ import click
 
 from podplan import kubernetes
 from podplan.cli.output import write
-from podplan.requests import RequestError
+from podplan.core.errors import RequestError
 
 
 @click.group("schema")
@@ -24,20 +24,20 @@ def show(name: str | None, k8s_version: str, editors: bool) -> int:
     """Print the self-contained JSON Schema (2020-12) called NAME; without NAME, the names."""
     import json
 
-    from podplan.schema import published
+    from podplan.schema import catalog
 
     if name is None:
-        write("\n".join(published.names()) + "\n")
+        write("\n".join(catalog.names()) + "\n")
         return 0
-    if name not in published.names():
-        raise RequestError(f'there is no schema "{name}"; there are {", ".join(published.names())}')
+    if name not in catalog.names():
+        raise RequestError(f'there is no schema "{name}"; there are {", ".join(catalog.names())}')
     if k8s_version not in kubernetes.versions():
         raise RequestError(
             f"Kubernetes {k8s_version} is not known; there are {', '.join(kubernetes.versions())}"
         )
-    document = published.show(name, k8s_version)
+    document = catalog.show(name, k8s_version)
     if editors:
-        from podplan.schema.editors import with_choices
+        from podplan.schema.editor_schema import with_choices
 
         document = with_choices(document)
     write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

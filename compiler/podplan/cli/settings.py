@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from podplan import kubernetes
 from podplan.config import Config
-from podplan.findings import Severity
-from podplan.requests import RequestError
-from podplan.typing import Any, NamedTuple
+from podplan.core.errors import RequestError
+from podplan.core.findings import Severity
+from podplan.core.typing import Any, NamedTuple
 
 DEFAULT, CLOCK = "default", "the clock"
 DEFAULTS: Mapping[str, Any] = {

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import click
 
-from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN, NOTHING
+from podplan.cli.exit_codes import CLEAN, NOTHING
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import say, write, write_text
-from podplan.cli.producing import produce
+from podplan.cli.plan_loader import produce
+from podplan.cli.shell_completion import files
+from podplan.core.errors import RequestError
+from podplan.core.typing import Any
 from podplan.pipeline import Plan, Settings
-from podplan.reading.files import demand_inside
-from podplan.reading.opening import sources, standard_input
-from podplan.requests import RequestError
-from podplan.source import Source
-from podplan.typing import Any
+from podplan.workspace.file_loader import sources, standard_input
+from podplan.workspace.files import demand_inside
+from podplan.yaml import Source
 
 OTHERS = ("running", "succeeded", "failed", "pending", "creating", "unknown", "deleted")
 
@@ -69,10 +69,10 @@ def command(
         return NOTHING
     plan = choice.one(file)
     from podplan.report import status as reporting
-    from podplan.status.acting import act
-    from podplan.status.job import observed
-    from podplan.status.replicas import replicas
-    from podplan.status.state import seen
+    from podplan.tools.status.observed_job import observed
+    from podplan.tools.status.reconcile import act
+    from podplan.tools.status.replica_states import seen
+    from podplan.tools.status.replicas import replicas
 
     assert plan.cr is not None
     options = made.request.settings.options._replace(resumed=flags["resumed"])
@@ -104,7 +104,7 @@ class _Choice:
 
     def one(self, file: str) -> Plan:
         """That plan. Raises RequestError where that is none or several."""
-        from podplan.nearest import meant_or_known
+        from podplan.core.suggestions import meant_or_known
 
         names = self._names
         if self._plan is None:

@@ -6,18 +6,18 @@ import re
 
 import click
 
-from podplan.cli.completing import files
-from podplan.cli.exits import CLEAN
+from podplan.cli.exit_codes import CLEAN
 from podplan.cli.options import input_options, lowering_options
 from podplan.cli.output import write, write_text
-from podplan.cli.producing import produce
-from podplan.groups import Group, at_index, folded
+from podplan.cli.plan_loader import produce
+from podplan.cli.shell_completion import files
+from podplan.core.errors import RequestError
+from podplan.core.indexed_text import Indexed
+from podplan.core.path_syntax import NoSuchField, select
+from podplan.core.provenance import Doc, Path
+from podplan.core.replica_groups import Group, at_index, folded
+from podplan.core.typing import Any
 from podplan.pipeline import Plan, Settings
-from podplan.provenance import Doc, Path
-from podplan.requests import RequestError
-from podplan.selecting import NoSuchField, select
-from podplan.typing import Any
-from podplan.varying import Indexed
 
 MAX_NAMES = 20  # of objects, where none has the one that is asked for
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 
 from podplan.config.files import File, extended, inside, named, nearest
-from podplan.findings import Severity
-from podplan.reading.files import is_in_git_folder
-from podplan.requests import RequestError
-from podplan.typing import Any, NamedTuple
+from podplan.core.errors import RequestError
+from podplan.core.findings import Severity
+from podplan.core.typing import Any, NamedTuple
+from podplan.workspace.files import is_in_git_folder
 
 # Settings of a file that add to those of the file it extends; any other replaces.
 ADDING = frozenset({"paths", "lowering", "severity", "mandatory", "gitops"})
@@ -192,7 +192,7 @@ def _is_kind(key: str) -> bool:
 
 def _demand_meaning(file: File, path: tuple[str, ...], value: Any) -> None:
     """Refuses a setting of lowering that cannot be filled in."""
-    from podplan.facts.settings import lacking, settings, unknown_word
+    from podplan.kinds.lowering_options import lacking, settings, unknown_word
 
     fact, place = settings()[path[-1]], file.place("lowering", *path)
     name = ".".join(("lowering", *path))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from podplan.config.plain import plain
-from podplan.findings import Path
-from podplan.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
-from podplan.reading.files import OutsideRoot, demand_inside, in_user_terms, read_inside, root_of
-from podplan.requests import RequestError
-from podplan.source.conflicts import find_conflict
-from podplan.typing import Any, NamedTuple
+from podplan.core.errors import RequestError
+from podplan.core.findings import Path
+from podplan.core.limits import MAX_EXTENDS_DEPTH, BoundExceeded, beyond
+from podplan.core.typing import Any, NamedTuple
+from podplan.workspace.files import OutsideRoot, demand_inside, in_user_terms, read_inside, root_of
+from podplan.yaml.conflicts import find_conflict
 
 NAMES = ("podplan.toml", ".podplan.toml")
 PYPROJECT = "pyproject.toml"
@@ -161,7 +161,7 @@ def _parsed(path: str, shown: str, content: bytes, is_pyproject: bool) -> File |
 def _read_by_tomllib(text: str) -> tuple[dict[str, Any], dict[Path, int]]:
     import tomllib
 
-    from podplan.config.lines import lines_of
+    from podplan.config.toml_lines import lines_of
 
     return tomllib.loads(text), lines_of(text)
 

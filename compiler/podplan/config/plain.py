@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from json import JSONDecoder
 
-from podplan.findings import Path
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.typing import Any
 
 _BARE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 

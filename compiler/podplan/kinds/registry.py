@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from types import ModuleType
 
-from podplan.provenance import Doc, root
-from podplan.typing import TYPE_CHECKING, Any, NamedTuple
+from podplan.core.provenance import Doc, root
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from podplan.groups import Group, Options
+    from podplan.core.replica_groups import Group, Options
     from podplan.kinds.spec import KindSpec
 
 
@@ -56,10 +56,10 @@ T9K = Family(
     "batch.tensorstack.dev",
     "v1beta1",
     {
-        "PyTorchTrainingJob": "podplan.kinds.pytorch_training_job",
-        "DeepSpeedJob": "podplan.kinds.deepspeed_job",
-        "ColossalAIJob": "podplan.kinds.colossalai_job",
-        "GenericJob": "podplan.kinds.generic_job",
+        "PyTorchTrainingJob": "podplan.kinds.t9k.pytorch_training_job",
+        "DeepSpeedJob": "podplan.kinds.t9k.deepspeed_job",
+        "ColossalAIJob": "podplan.kinds.t9k.colossalai_job",
+        "GenericJob": "podplan.kinds.t9k.generic_job",
     },
     not_lowered=("MPIJob", "TensorFlowTrainingJob", "XGBoostTrainingJob", "BeamJob"),
     # Their Pods come from steps and references to other templates, which podplan does not load:
@@ -84,7 +84,8 @@ def find_family(api_version: object) -> Family | None:
 
 def family_of(data: Mapping[str, Any]) -> Family:
     """The family that a CR belongs to: by its group, else by its kind, else the first."""
-    named = (family for family in FAMILIES if data.get("kind") in family.packages)
+    kind = data.get("kind")
+    named = (family for family in FAMILIES if isinstance(kind, str) and kind in family.packages)
     return find_family(data.get("apiVersion")) or next(named, FAMILIES[0])
 
 

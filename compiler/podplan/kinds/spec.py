@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.provenance import Fact
-from podplan.typing import NamedTuple
+from podplan.core.provenance import Fact
+from podplan.core.typing import NamedTuple
 
 
 class KindSpec(NamedTuple):

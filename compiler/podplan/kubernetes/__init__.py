@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Problem, moved
+from podplan.core.findings import Problem, moved
+from podplan.core.suggestions import did_you_mean
+from podplan.core.typing import Any
 from podplan.kubernetes import schemas
 from podplan.kubernetes.schemas import DEFAULT_VERSION
-from podplan.nearest import did_you_mean
-from podplan.typing import Any
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -57,9 +57,9 @@ def check(obj: object, version: str = DEFAULT_VERSION) -> list[Problem]:
     if group == "v1" and isinstance(kind, str) and kind in _CORE:
         return _checked(kind, obj, version, lambda data: _core(kind, data, minor))
     if isinstance(kind, str) and kind in _PLATFORM and _PLATFORM[kind] == group:
-        from podplan.kubernetes import platform
+        from podplan.kubernetes import t9k_objects
 
-        return _checked(kind, obj, version, platform.check)
+        return _checked(kind, obj, version, t9k_objects.check)
     return [_unknown_kind(obj)]
 
 
@@ -139,9 +139,9 @@ def _core(kind: str, obj: dict[str, Any], minor: int) -> Iterator[Problem]:
 
         yield from services.check(spec, ("spec",))
     elif kind in ("ConfigMap", "Secret"):
-        from podplan.kubernetes import stored
+        from podplan.kubernetes import config_maps
 
-        yield from stored.config_map(obj) if kind == "ConfigMap" else stored.secret(obj)
+        yield from config_maps.config_map(obj) if kind == "ConfigMap" else config_maps.secret(obj)
 
 
 def _template(template: dict[str, Any], minor: int) -> Iterator[Problem]:
@@ -176,7 +176,7 @@ def _definition(name: str, value: dict[str, Any], minor: int) -> Iterator[Proble
 
 def _claims(value: dict[str, Any]) -> set[str]:
     """The claims that ResourceRequirements name: by themselves they cannot be wrong."""
-    from podplan.kubernetes.shape import entries, text
+    from podplan.kubernetes.accessors import entries, text
 
     return {text(claim, "name") for _, claim in entries(value, "claims")}
 
@@ -191,13 +191,13 @@ def _lacks_containers(problem: Problem) -> bool:
 
 
 def _unknown_kind(obj: dict[str, Any]) -> Problem:
-    from podplan.kubernetes import names, wording
+    from podplan.kubernetes import messages, names
 
     version, kind = obj.get("apiVersion"), obj.get("kind")
     if kind is None:
-        return wording.missing("kind", ())
+        return messages.missing("kind", ())
     if version is None:
-        return wording.missing("apiVersion", ())
+        return messages.missing("apiVersion", ())
     right = [known for known, name in kinds() if name == kind]
     if right:
         message = f"apiVersion of a {kind} is {right[0]}, not {names.shown(version)}"

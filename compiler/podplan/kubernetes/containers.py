@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.suggestions import did_you_mean
+from podplan.core.typing import Any
 from podplan.kubernetes import environment, names, probes, resources, security
-from podplan.kubernetes.shape import entries, mapping, number, text
-from podplan.kubernetes.wording import label
-from podplan.nearest import did_you_mean
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, number, text
+from podplan.kubernetes.messages import label
 
 LISTS = ("initContainers", "containers")
 _DEFAULT_GRACE = 30

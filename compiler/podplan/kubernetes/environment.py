@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.kubernetes.wording import not_allowed
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.kubernetes.messages import not_allowed
 
 SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 FIELDS_OF_ENV = (

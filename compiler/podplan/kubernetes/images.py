@@ -7,7 +7,7 @@ without blanks around it; the kubelet leaves a Pod with another one in InvalidIm
 
 from __future__ import annotations
 
-from podplan.patterns import pattern
+from podplan.core.lazy_regex import pattern
 
 MAX_NAME = 255
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names
-from podplan.kubernetes.shape import entries, text
-from podplan.kubernetes.wording import missing
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, text
+from podplan.kubernetes.messages import missing
 
 MAX_ANNOTATION_BYTES = 256 * 1024
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 
-from podplan.typing import NamedTuple
+from podplan.core.typing import NamedTuple
 
 
 class Form(NamedTuple):

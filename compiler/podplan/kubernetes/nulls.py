@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from podplan.core.typing import Any
 from podplan.kubernetes.schemas import Schema, resolve
-from podplan.typing import Any
 
 
 def without_null_fields(value: Any) -> Any:

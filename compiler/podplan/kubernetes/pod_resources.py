@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities, resources
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
 
 ENABLED_SINCE = 34
 _SUPPORTED = ("cpu", "memory")

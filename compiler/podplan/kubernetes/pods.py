@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import containers, names, scheduling, security, volumes
-from podplan.kubernetes.shape import entries, mapping, size, text, texts
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, size, text, texts
 
 MAX_SEARCH_DOMAINS = 32
 MAX_SEARCH_CHARACTERS = 2048

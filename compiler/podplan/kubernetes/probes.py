@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names
-from podplan.kubernetes.shape import mapping, number
-from podplan.typing import Any
+from podplan.kubernetes.accessors import mapping, number
 
 HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 HOOKS = ("exec", "httpGet", "tcpSocket", "sleep")

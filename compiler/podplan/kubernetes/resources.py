@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Change, Path, Problem
+from podplan.core.findings import Change, Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
 
 _STANDARD = ("cpu", "memory", "ephemeral-storage")
 _HUGE = "hugepages-"

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from functools import cache
 
-from podplan import bundled
-from podplan.patterns import pattern
-from podplan.typing import Any, Protocol
+from podplan.core import bundled
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any, Protocol
 
 Schema = dict[str, Any]
 

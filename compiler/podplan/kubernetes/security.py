@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 
 _OF_HOST = {"hostNetwork": ("net.",), "hostIPC": ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")}
 _POD_LINUX_ONLY: tuple[str, ...] = (

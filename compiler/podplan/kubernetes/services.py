@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names
+from podplan.kubernetes.accessors import entries, mapping, number, size, text, texts
 from podplan.kubernetes.containers import address, unique
 from podplan.kubernetes.probes import port_reference
-from podplan.kubernetes.shape import entries, mapping, number, size, text, texts
-from podplan.typing import Any
 
 
 def check(spec: dict[str, Any], path: Path) -> Iterator[Problem]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities
-from podplan.kubernetes.schemas import Schema, resolve
-from podplan.kubernetes.shape import TYPES
-from podplan.kubernetes.wording import (
+from podplan.kubernetes.accessors import TYPES
+from podplan.kubernetes.messages import (
     label,
     meant_field,
     missing,
@@ -21,7 +21,7 @@ from podplan.kubernetes.wording import (
     unknown_field,
     wrong_type,
 )
-from podplan.typing import Any
+from podplan.kubernetes.schemas import Schema, resolve
 
 _ANY_STRING = {"type": "string"}
 

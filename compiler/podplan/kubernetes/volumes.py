@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.findings import Path, Problem
+from podplan.core.findings import Path, Problem
+from podplan.core.typing import Any
 from podplan.kubernetes import names, quantities
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.kubernetes.containers import LISTS, unique
 from podplan.kubernetes.environment import FIELDS_OF_FILES, field_reference, resource_reference
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.typing import Any
 
 _PROJECTED = (
     "clusterTrustBundle",

@@ -5,10 +5,10 @@ Source: https://huggingface.co/docs/accelerate/package_reference/cli, and accele
 
 from __future__ import annotations
 
+from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse
 from podplan.launchers.arguments import Grammar, Line, both, flags, options
 from podplan.launchers.words import Fault, Word
-from podplan.typing import NamedTuple
 
 GRAMMAR = Grammar(
     "accelerate launch",

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers.arguments import Grammar, Known, Line, Option, fits
 from podplan.launchers.words import Fault, Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 _NEGATIVE_NUMBER = pattern(r"-\d+\Z|-\d*\.\d+\Z")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.findings import Path
+from podplan.core.findings import Path
+from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Fault, Word
-from podplan.typing import NamedTuple
 
 
 class Known(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from podplan.core.typing import NamedTuple
 from podplan.launchers import torchrun
 from podplan.launchers.arguments import Line, Option, integer
 from podplan.launchers.words import Fault, Variables, Word
-from podplan.typing import NamedTuple
 
 OPTIONS = {
     "-H": "host", "-host": "host", "--host": "host",

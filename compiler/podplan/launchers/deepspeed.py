@@ -7,10 +7,10 @@ some releases know are in the table: a newer or an older one refuses them.
 
 from __future__ import annotations
 
+from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse
 from podplan.launchers.arguments import Grammar, Line, flags, integer, options
 from podplan.launchers.words import Fault, Word
-from podplan.typing import NamedTuple
 
 GRAMMAR = Grammar(
     "deepspeed",

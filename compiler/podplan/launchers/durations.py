@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from podplan.findings import Path
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers import wrappers
 from podplan.launchers.endings import sleep_seconds
 from podplan.launchers.processes import Process, ShellString, steps
 from podplan.launchers.shell import Block, Command, Node
 from podplan.launchers.words import Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 MAX_SECONDS = 10**9
 _OPTION = pattern(

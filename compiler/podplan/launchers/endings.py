@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.truncation import shortened
+from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.exit_status import HELPERS, TRAINERS
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Command, Node
 from podplan.launchers.words import Word
-from podplan.patterns import pattern
-from podplan.shortening import shortened
-from podplan.typing import NamedTuple
 
 # Programs that serve or watch until somebody ends them, whatever their options.
 _SERVERS = """

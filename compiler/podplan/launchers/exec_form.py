@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path
+from podplan.core.findings import Path
+from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.words import Word
 from podplan.launchers.wrappers import MAX_WRAPPERS, SHELLS, WRAPPERS, inner
-from podplan.typing import Any, NamedTuple
 
 # Programs that hand their words to a shell on another host or for each line of their input.
 _TO_OTHER_SHELLS = "ssh pdsh kubectl oc docker podman parallel xargs watch su runuser srun"

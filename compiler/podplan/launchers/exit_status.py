@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Command, Node
 from podplan.launchers.words import Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 # Programs that say nothing about a training: they prepare, copy and report.
 _HELPERS = """

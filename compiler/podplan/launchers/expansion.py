@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers.tokens import Piece, Token
 from podplan.launchers.words import MAX_ARGUMENTS, Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 MAX_BRACED = 1_000  # words that the braces of one word may make
 _SPLIT = pattern(r"([ \t\n]+)")

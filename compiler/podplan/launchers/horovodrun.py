@@ -5,10 +5,10 @@ Source: https://horovod.readthedocs.io/en/stable/running_include.html and its co
 
 from __future__ import annotations
 
+from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse
 from podplan.launchers.arguments import Grammar, Line, options
 from podplan.launchers.words import Fault, Word
-from podplan.typing import NamedTuple
 
 GRAMMAR = Grammar(
     "horovodrun",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 
+from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.words import MAX_ARGUMENT, MAX_ARGUMENTS, Variables, Word
-from podplan.typing import Any, NamedTuple
 
 
 class Expanded(NamedTuple):

@@ -7,9 +7,9 @@ the option takes a value.
 
 from __future__ import annotations
 
+from podplan.core.typing import NamedTuple
 from podplan.launchers.arguments import Line, Option, integer
 from podplan.launchers.words import Fault, Variables, Word
-from podplan.typing import NamedTuple
 
 # Option -> its name here, and how many words follow it.
 _SPELLED = {

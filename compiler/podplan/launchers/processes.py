@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any, NamedTuple
 from podplan.launchers import kubelet, shell, wrappers
 from podplan.launchers.shell import Block, Command, Node
 from podplan.launchers.words import Variables, Word
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
 
 MAX_DEPTH = 4  # of sh -c in sh -c
 MAX_WRAPPERS = 50  # before one program

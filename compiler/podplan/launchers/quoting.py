@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from shlex import join
 
+from podplan.core.typing import NamedTuple
 from podplan.launchers.shell import script
 from podplan.launchers.tokens import tokens
 from podplan.launchers.words import Variables, Word
-from podplan.typing import NamedTuple
 
 
 class Resplit(NamedTuple):

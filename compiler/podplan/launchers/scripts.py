@@ -6,10 +6,10 @@ and on a script and its arguments in one word. Measured with torch 2.13 and deep
 
 from __future__ import annotations
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers import wrappers
 from podplan.launchers.words import Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 _PYTHON = pattern(r"(?:python|pypy)[0-9.]*\Z")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})

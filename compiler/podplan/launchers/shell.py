@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers import expansion
 from podplan.launchers.expansion import Scope
 from podplan.launchers.tokens import REDIRECTIONS, Fault, Token, tokens
 from podplan.launchers.words import MAX_ARGUMENT, Variables, Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 MAX_COMMANDS = 1_000
 MAX_BLOCKS = 50  # in one another, that are kept as nodes

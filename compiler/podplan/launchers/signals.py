@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podplan.core.typing import NamedTuple
 from podplan.launchers import processes
 from podplan.launchers.processes import Process, ShellString
 from podplan.launchers.shell import Block, Node
-from podplan.typing import NamedTuple
 
 # Wrappers that replace themselves with what they run, so that the shell is process 1 all the same.
 _REPLACED = frozenset(("env", "exec", "nice", "ionice", "numactl", "taskset", "stdbuf", "chrt"))

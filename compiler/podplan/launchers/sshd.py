@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
 
 # Documented: the process that talks to whoever connects is put into an empty root directory and made another
 # user (https://github.com/openssh/openssh-portable/blob/V_9_9_P2/sshd-session.c, privsep_preauth_child), for

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 
 MAX_NESTING = 8  # of ${A:-${B:-…}}
 

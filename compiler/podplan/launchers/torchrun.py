@@ -6,11 +6,11 @@ itself.
 
 from __future__ import annotations
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers.argparse import parse
 from podplan.launchers.arguments import Grammar, Known, Line, Option, both, fits, integer, options
 from podplan.launchers.words import Fault, Variables, Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 OPTIONS = tuple(
     both(

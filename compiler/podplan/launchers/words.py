@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.findings import Path, TextPath
-from podplan.typing import NamedTuple
+from podplan.core.findings import Path, TextPath
+from podplan.core.typing import NamedTuple
 
 # Linux takes no argument that is longer (MAX_ARG_STRLEN, execve(2)), and no more in all (ARG_MAX).
 MAX_ARGUMENT = 131_072

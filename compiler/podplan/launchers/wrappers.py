@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.launchers.words import Word
-from podplan.patterns import pattern
-from podplan.typing import NamedTuple
 
 MAX_WRAPPERS = 50  # before one program
 SHELLS = {"sh", "bash", "dash", "ash", "zsh", "ksh"}

@@ -1,7 +1,7 @@
 """Variables in CEL that the ``admission`` sections of policies use, by what they look at.
 
-Those of a CR say of a job what podplan.lint.checks._jobs and _training say of it: its roles, how many Pods it
-has now, which container trains. A variable uses only those before it. Every loop is over a list that somebody
+Those of a CR repeat podplan.lint.analysis.jobs and .training: the roles of a job, how many Pods it has, which
+container trains. A variable uses only those before it. Every loop is over a list that somebody
 wrote: roles, containers, volumes, variables. The API server refuses a list or mapping with values of several
 types; dyn() makes them one.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-# The pattern of podplan.lint.checks._resources.
+# The pattern of podplan.lint.analysis.resources.
 _ACCELERATOR = (
     r"""r'^(nvidia\.com/(gpu(\.shared)?|mig-.+)|amd\.com/gpu|gpu\.intel\.com/(i915|xe)|habana\.ai/gaudi"""
 )

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from podplan.findings import Finding
-from podplan.lint.anchors import ON_SECRETS
-from podplan.reading.files import from_root
-from podplan.requests import RequestError
-from podplan.selecting import show
-from podplan.source.conflicts import find_conflict
-from podplan.typing import Any, NamedTuple
+from podplan.core.errors import RequestError
+from podplan.core.findings import Finding
+from podplan.core.path_syntax import show
+from podplan.core.typing import Any, NamedTuple
+from podplan.lint.stable_identity import ON_SECRETS
+from podplan.workspace.files import from_root
+from podplan.yaml.conflicts import find_conflict
 
 REASON = "baseline"
 DEFAULT_FILE = "podplan-baseline.json"

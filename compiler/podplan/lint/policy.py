@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.findings import Problem, Severity
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.rules import Rule
-from podplan.typing import TYPE_CHECKING, Any, NamedTuple
+from podplan.core.builtin_rules import Rule
+from podplan.core.findings import Problem, Severity
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import re

@@ -7,9 +7,9 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from podplan.findings import Edit, Finding, Location, Related
-from podplan.lint.checks._profile_files import documents
-from podplan.provenance import Doc
+from podplan.core.findings import Edit, Finding, Location, Related
+from podplan.core.provenance import Doc
+from podplan.lint.analysis.profile_files import documents
 from podplan.redaction.detection import secret_values
 from podplan.redaction.redactor import REDACTED, Redactor
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from podplan.cel.text import with_name
-from podplan.findings import Severity
+from podplan.core.findings import Severity
+from podplan.core.typing import Any
 from podplan.kubernetes import DEFAULT_VERSION
-from podplan.lint.admission import for_admission, resources, why_not
+from podplan.lint.admission_policy import for_admission, resources, why_not
+from podplan.lint.cel.text import with_name
 from podplan.lint.policy import Policy, filled
-from podplan.typing import Any
 
 API_VERSION = "admissionregistration.k8s.io/v1"
 _ACTIONS = {Severity.ERROR: "Deny", Severity.WARNING: "Warn", Severity.INFO: "Audit"}

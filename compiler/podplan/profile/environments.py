@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from podplan.findings import Problem
-from podplan.nearest import meant_or_known
+from podplan.core.findings import Problem
+from podplan.core.provenance import Cursor, Doc, at, root, split
+from podplan.core.suggestions import meant_or_known
+from podplan.core.typing import Any
 from podplan.profile.merge import Problems, kept, merge
-from podplan.provenance import Cursor, Doc, at, root, split
-from podplan.typing import Any
 
 METADATA = ("namespace", "labels", "annotations")
 _NOT_SPEC = frozenset({*METADATA, "values"})

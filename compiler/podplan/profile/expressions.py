@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from podplan.findings import Problem
-from podplan.limits import (
+from podplan.core.findings import Problem
+from podplan.core.lazy_regex import pattern
+from podplan.core.limits import (
     EACH_EXPRESSION,
     MAX_EXPRESSION_LENGTH,
     MAX_EXPRESSION_RESULTS_TOTAL,
     MAX_EXPRESSIONS_COMPILED,
     MAX_RESOLVED_NODES,
 )
-from podplan.nearest import meant_or_known
-from podplan.patterns import pattern
+from podplan.core.provenance import Cursor, at, computed
+from podplan.core.suggestions import meant_or_known
+from podplan.core.typing import Any, NamedTuple
 from podplan.profile.merge import CLOSING, OPENING, Problems, kept
 from podplan.profile.values import ROOTS, Expression, Fault, TooMuch, as_text, nothing_at, settled, size
-from podplan.provenance import Cursor, at, computed
-from podplan.typing import Any, NamedTuple
 
 ESCAPED = "$" + OPENING
 _PATH = pattern(rf"(?:{'|'.join(ROOTS)})(?:\.[A-Za-z_][A-Za-z0-9_]*)*")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from podplan.findings import Problem
-from podplan.limits import MAX_BASE_NODES, MAX_BASES, MAX_EXTENDS_DEPTH, beyond
+from podplan.core.findings import Problem
+from podplan.core.limits import MAX_BASE_NODES, MAX_BASES, MAX_EXTENDS_DEPTH, beyond
+from podplan.core.provenance import Cursor, Doc, at, copied, root, split, trace
+from podplan.core.typing import Any
 from podplan.profile.merge import OPENING, Problems, kept, merge
-from podplan.provenance import Cursor, Doc, at, copied, root, split, trace
-from podplan.typing import Any
 
 Load = Callable[[str, Doc], "Doc | Problem"]
 BASE_KINDS = ("JobProfileBase", "JobProfile")

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from jinja2 import Undefined
 
-from podplan.limits import MAX_EXPRESSION_RESULT
+from podplan.core.limits import MAX_EXPRESSION_RESULT
+from podplan.core.typing import Any, NoReturn
 from podplan.profile.values import Fault, as_text, settled, size, too_long
-from podplan.typing import Any, NoReturn
 
 
 def is_number(value: Any) -> bool:

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import islice
 
-from podplan.bundled import read
-from podplan.findings import Problem
-from podplan.limits import MAX_DEPTH
-from podplan.nearest import meant_or_known
-from podplan.patterns import pattern
+from podplan.core.bundled import read
+from podplan.core.findings import Problem
+from podplan.core.lazy_regex import pattern
+from podplan.core.limits import MAX_DEPTH
+from podplan.core.provenance import Cursor, Doc, Flag, at, root, split
+from podplan.core.suggestions import meant_or_known
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any, NoReturn
 from podplan.profile.environments import METADATA, patched
 from podplan.profile.merge import KEYED, Area, Problems, is_expression
-from podplan.provenance import Cursor, Doc, Flag, at, root, split
 from podplan.schema import check_against
-from podplan.shortening import shortened
-from podplan.source.scalars import Scalar, resolve
-from podplan.typing import Any, NoReturn
+from podplan.yaml.scalars import Scalar, resolve
 
 _STEPS = pattern(r"(?:[^.\\]|\\.)+")
 _LONGEST_SHOWN = 200  # characters of a key, and of a value, in a message

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from itertools import product
 
-from podplan.findings import Problem
-from podplan.limits import MAX_INSTANCES, beyond
-from podplan.nearest import meant_or_known
-from podplan.patterns import pattern
+from podplan.core.findings import Problem
+from podplan.core.lazy_regex import pattern
+from podplan.core.limits import MAX_INSTANCES, beyond
+from podplan.core.provenance import Cursor, Doc, root
+from podplan.core.suggestions import meant_or_known
+from podplan.core.typing import Any, NamedTuple
 from podplan.profile.merge import OPENING, Problems
-from podplan.provenance import Cursor, Doc, root
-from podplan.typing import Any, NamedTuple
 
 DEFAULT_INSTANCES = 8
 _LONGEST_VALUE = 40

@@ -6,10 +6,10 @@ null deletes. A change of type is a problem. docs/profile.md has the rules in wo
 
 from __future__ import annotations
 
-from podplan.findings import Problem
-from podplan.nearest import meant_or_known
-from podplan.provenance import Cursor, Doc, at, copied
-from podplan.typing import Any, NamedTuple
+from podplan.core.findings import Problem
+from podplan.core.provenance import Cursor, Doc, at, copied
+from podplan.core.suggestions import meant_or_known
+from podplan.core.typing import Any, NamedTuple
 
 Problems = list[tuple[Doc, Problem]]
 

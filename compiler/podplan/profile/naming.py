@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from podplan.findings import Problem
-from podplan.patterns import pattern
+from podplan.core.findings import Problem
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Cursor, Doc, Marked, computed, root
+from podplan.core.typing import Any
 from podplan.profile.expressions import Budget, Scope, Text, find, value_of
 from podplan.profile.matrix import Instance
 from podplan.profile.merge import Problems
 from podplan.profile.values import Fault, as_text
-from podplan.provenance import Cursor, Doc, Marked, computed, root
-from podplan.typing import Any
 
 NONE, CONTENT_HASH = "none", "contentHash"
 _LABEL = pattern(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")

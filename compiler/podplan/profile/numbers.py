@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
 
 _NUMBERS = frozenset({"number", "integer"})
 # Keywords of a declaration that hold a number, and those that hold a value of the param, or several.

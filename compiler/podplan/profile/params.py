@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from podplan.findings import Problem
-from podplan.kubernetes.shape import TYPES
-from podplan.nearest import meant_or_known
+from podplan.core.findings import Problem
+from podplan.core.provenance import Cursor, Doc, root
+from podplan.core.suggestions import meant_or_known
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any, NamedTuple, NoReturn
+from podplan.kubernetes.accessors import TYPES
 from podplan.profile.merge import OPENING, Problems
-from podplan.provenance import Cursor, Doc, root
-from podplan.schema.walk import verdict
-from podplan.shortening import shortened
-from podplan.typing import Any, NamedTuple, NoReturn
+from podplan.schema.walker import verdict
 
 # What a fragment may say. References are left out: a param is described where it stands.
 _PLAIN = frozenset(

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from podplan.findings import Problem
-from podplan.limits import MAX_INSTANCE_NODES, MAX_INSTANCES, beyond
+from podplan.core.findings import Problem
+from podplan.core.limits import MAX_INSTANCE_NODES, MAX_INSTANCES, beyond
+from podplan.core.provenance import Cursor, Doc, at, root, split, trace
+from podplan.core.typing import Any, Literal, NamedTuple
 from podplan.profile.expressions import Budget, Plan, Scope, fill, find, weight
 from podplan.profile.merge import OPENING, Problems, kept
-from podplan.provenance import Cursor, Doc, at, root, split, trace
-from podplan.typing import Any, Literal, NamedTuple
 
 # The fields of a spec that are used up on the way.
 STEPS = ("extends", "params", "environments", "matrix", "naming")

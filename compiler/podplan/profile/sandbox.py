@@ -16,12 +16,12 @@ from jinja2.parser import Parser
 from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from podplan.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPRESSIONS_COMPILED
-from podplan.nearest import meant_or_known
+from podplan.core.limits import MAX_EXPRESSION_DEPTH, MAX_EXPRESSION_RESULT, MAX_EXPRESSIONS_COMPILED
+from podplan.core.suggestions import meant_or_known
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any
 from podplan.profile.filters import FILTERS, fail, is_number
 from podplan.profile.values import ROOTS, Expression, Fault, TooMuch, nothing_at, settled, size, too_long
-from podplan.shortening import shortened
-from podplan.typing import Any
 
 _ALLOWED = frozenset(
     {

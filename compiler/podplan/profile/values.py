@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from podplan.limits import MAX_EXPRESSION_RESULT, beyond
-from podplan.nearest import meant_or_known
-from podplan.typing import Any, NamedTuple
+from podplan.core.limits import MAX_EXPRESSION_RESULT, beyond
+from podplan.core.suggestions import meant_or_known
+from podplan.core.typing import Any, NamedTuple
 
 ROOTS = ("params", "matrix", "environment", "metadata", "inventory")
 _KINDS: dict[type, str] = {

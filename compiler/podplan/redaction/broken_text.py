@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from podplan.patterns import pattern
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
 from podplan.redaction.detection import find_text_secrets, merge_spans
 from podplan.redaction.secret_names import field_names_secret, names_secret
-from podplan.typing import NamedTuple
 
 # A key and what separates it from its value, and an entry that is called like a secret.
 _KEY = pattern(r"(?<![\w.$-])([A-Za-z_][\w.-]*)[\"']?[ \t]{0,20}[:=](?![/:])")

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from podplan.patterns import pattern
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any, NamedTuple
 from podplan.redaction.hints import may_hold_secret, may_hold_token
 from podplan.redaction.secret_names import field_names_secret, names_secret
 from podplan.redaction.secret_objects import has_secret_kind
-from podplan.typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
 

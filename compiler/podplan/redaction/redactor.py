@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from podplan.patterns import pattern
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
 from podplan.redaction.detection import find_secrets, find_text_secrets, merge_spans, secret_values
 from podplan.redaction.matching import SHORTEST, Matcher
-from podplan.typing import Any
 
 REDACTED = "***"
 NOT_SHOWN = "(not shown: secret)"  # instead, where nothing but the value would stand

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from podplan.patterns import pattern
+from podplan.core.lazy_regex import pattern
 
 # Between words: other characters, an upper-case letter after a lower-case one, the end of an acronym, digits.
 _BOUNDARY = pattern(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
 
 _KINDS = frozenset({"secret", "secretlist"})
 # For text that is not data: a kind with a few properties, or what only Secrets have. More properties, or some

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from podplan.emit import emit_document
-from podplan.groups import Group, demand_few, expand, folded
-from podplan.limits import BoundExceeded
+from podplan.core.errors import RequestError
+from podplan.core.limits import BoundExceeded
+from podplan.core.replica_groups import Group, demand_few, expand, folded
+from podplan.core.typing import Any
 from podplan.pipeline import Plan, Settings
-from podplan.reading.documents import identity
-from podplan.rendering.origin import header
+from podplan.rendering.header import header
 from podplan.rendering.spool import Spool
-from podplan.requests import RequestError
-from podplan.typing import Any
+from podplan.workspace.documents import identity
+from podplan.yaml.writer import emit_document
 
 
 class Output:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.limits import MAX_WRITTEN_TEXT, BoundExceeded, beyond
+from podplan.core.limits import MAX_WRITTEN_TEXT, BoundExceeded, beyond
 
 _LEVEL = 1  # of zlib: the fastest
 _PIECE = 1024 * 1024  # bytes that are compressed together

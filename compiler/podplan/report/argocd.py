@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from podplan.check import Result
-from podplan.report.order import important_first
+from podplan.checker.check import Result
+from podplan.core.truncation import shortened
+from podplan.report.priority import important_first
+from podplan.report.sanitization import visible
 from podplan.report.summary import summary_line
-from podplan.report.visible import visible
-from podplan.shortening import shortened
 
 MAX_LINES = 10
 MAX_COLUMNS = 240

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from podplan.check import Result
-from podplan.findings import Finding
-from podplan.report.style import BOLD, PLAIN, SEVERITIES, Style
+from podplan.checker.check import Result
+from podplan.core.findings import Finding
+from podplan.report.sanitization import cut, visible
 from podplan.report.summary import summary_line
-from podplan.report.visible import cut, visible
+from podplan.report.terminal_style import BOLD, PLAIN, SEVERITIES, Style
 
 
 def render(result: Result, style: Style = PLAIN) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from typing import Any
 
-from podplan.diff.model import ABSENT, Diff, Difference
-from podplan.diff.values import around
 from podplan.redaction.redactor import ANOTHER
 from podplan.report.diff_words import listed, plural
-from podplan.report.visible import visible
+from podplan.report.sanitization import visible
+from podplan.tools.diff.model import ABSENT, Diff, Difference
+from podplan.tools.diff.structural_diff import around
 
 MAX_VALUE = 240  # characters of a value in one line
 MAX_HUNK = 24  # lines of a text that changes

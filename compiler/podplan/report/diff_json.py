@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from podplan.diff.model import ABSENT, Count, Diff, Difference, JobChange, Queue
-from podplan.facts.changes import Effect
-from podplan.findings import Finding, pointer
+from podplan.core.findings import Finding, pointer
+from podplan.kinds.t9k.behaviors.change_effects import Effect
 from podplan.kubernetes import quantities
+from podplan.tools.diff.model import ABSENT, Count, Diff, Difference, JobChange, Queue
 
 
 def render(diff: Diff) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from textwrap import wrap
 
-from podplan.diff.model import ABSENT, Diff, Difference
 from podplan.report import diff_changes as changes
 from podplan.report import diff_words as words
-from podplan.report.style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
-from podplan.report.visible import unheard
+from podplan.report.sanitization import unheard
+from podplan.report.terminal_style import BLUE, BOLD, PLAIN, RED, YELLOW, Style
+from podplan.tools.diff.model import ABSENT, Diff, Difference
 
 WIDTH = 80  # within which a change is told in one line
 GREEN = "32"

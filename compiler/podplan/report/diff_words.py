@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from podplan.diff.model import Count, Diff, JobChange, Queue
-from podplan.facts.changes import Effect
-from podplan.findings import Path
-from podplan.lint.checks._resources import shown as amount
-from podplan.report.visible import visible
+from podplan.core.findings import Path
+from podplan.kinds.t9k.behaviors.change_effects import Effect
+from podplan.lint.analysis.resources import shown as amount
+from podplan.report.sanitization import visible
+from podplan.tools.diff.model import Count, Diff, JobChange, Queue
 
 MAX_NAMES = 3
 MAX_FIELDS = 8

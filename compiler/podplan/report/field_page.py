@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from podplan import kubernetes
+from podplan.core.provenance import Fact
+from podplan.core.suggestions import meant_or_known
+from podplan.core.typing import Any
 from podplan.kinds.registry import KIND_NAMES
-from podplan.nearest import meant_or_known
-from podplan.provenance import Fact
-from podplan.report.becoming import Becoming, Part, becoming
-from podplan.report.style import BOLD, PLAIN, Style
-from podplan.schema import published
+from podplan.report.lowering_map import Becoming, Part, becoming
+from podplan.report.terminal_style import BOLD, PLAIN, Style
+from podplan.schema import catalog
 from podplan.schema.fields import at, bounds, choices, description, fields, types, words
-from podplan.typing import Any
 
 MAX_PARTS = 12
 MAX_STEPS = 40
@@ -34,7 +34,7 @@ def explained(topic: str) -> dict[str, Any]:
     Entries of lists need no brackets. Raises NoSuchField.
     """
     first, *steps = _BRACKETS.sub("", topic).split(".")
-    if first in published.names():
+    if first in catalog.names():
         return _field(first, steps)
     kinds = [kind for kind in _kinds() if _here(kind, [first, *steps])]
     if kinds:
@@ -42,7 +42,7 @@ def explained(topic: str) -> dict[str, Any]:
     if steps and first in ("spec", "metadata"):
         near = "; ".join(dict.fromkeys(_missing(kind, [first, *steps]) for kind in _FIRST[:2]))
         raise NoSuchField(near)
-    known = [*published.names(), *fields(at(_schema("JobProfile"), ["spec"]), _schema("JobProfile"))]
+    known = [*catalog.names(), *fields(at(_schema("JobProfile"), ["spec"]), _schema("JobProfile"))]
     said = f'"{topic[:100]}" is no rule (podplan rules lists them) and no field'
     raise NoSuchField(said + meant_or_known(first, known))
 
@@ -189,7 +189,7 @@ def _missing(kind: str, steps: list[str]) -> str:
 
 def _kinds() -> list[str]:
     """The kinds that have fields, profiles first; not their Lists."""
-    names = [name for name in published.names() if not name.endswith("List")]
+    names = [name for name in catalog.names() if not name.endswith("List")]
     return sorted(names, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
 
 
@@ -198,4 +198,4 @@ def _here(kind: str, steps: list[str]) -> list[Mapping[str, Any]]:
 
 
 def _schema(kind: str) -> dict[str, Any]:
-    return published.show(kind, kubernetes.DEFAULT_VERSION)
+    return catalog.show(kind, kubernetes.DEFAULT_VERSION)

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from podplan.findings import Finding
+from podplan.core.findings import Finding
 from podplan.lint.baseline import entry
 
 _DIGITS = 32

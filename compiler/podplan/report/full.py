@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.check import Result
-from podplan.findings import Finding, Fix, Location, Severity, pointer
-from podplan.report.fixing import ADDED, REMOVED, preview
-from podplan.report.frame import CUT, columns, near, shown_line, underlined, window
-from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
+from podplan.checker.check import Result
+from podplan.core.findings import Finding, Fix, Location, Severity, pointer
+from podplan.core.typing import NamedTuple
+from podplan.report.code_frame import CUT, columns, near, shown_line, underlined, window
+from podplan.report.fixes import ADDED, REMOVED, preview
+from podplan.report.sanitization import cut, visible
 from podplan.report.summary import summary_line
-from podplan.report.visible import cut, visible
-from podplan.source.places import LINE_BREAK
-from podplan.typing import NamedTuple
+from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITIES, Style
+from podplan.yaml.positions import LINE_BREAK
 
 MAX_VARIANTS_NAMED = 3
 MAX_CHANGED = 6  # lines of a fix

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from podplan.check import Result
-from podplan.findings import Finding, Severity
-from podplan.reading.files import from_root
-from podplan.report.order import important_first
+from podplan.checker.check import Result
+from podplan.core.findings import Finding, Severity
+from podplan.report.priority import important_first
 from podplan.report.summary import summary_line
-from podplan.report.workflow import MAX_OF_LEVEL, annotation, log_line
+from podplan.report.workflow_commands import MAX_OF_LEVEL, annotation, log_line
+from podplan.workspace.files import from_root
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

@@ -5,12 +5,12 @@ Source: docs/evidence/report-formats.md#gitlab-code-quality.
 
 from __future__ import annotations
 
-from podplan.check import Result
-from podplan.findings import Severity
-from podplan.reading.files import from_root
+from podplan.checker.check import Result
+from podplan.core.findings import Severity
 from podplan.report.fingerprint import fingerprints
 from podplan.report.json import json_text
-from podplan.report.visible import cut
+from podplan.report.sanitization import cut
+from podplan.workspace.files import from_root
 
 SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
 

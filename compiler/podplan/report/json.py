@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-from podplan.check import Result
-from podplan.findings import Finding, Fix, pointer
-from podplan.typing import Any
+from podplan.checker.check import Result
+from podplan.core.findings import Finding, Fix, pointer
+from podplan.core.typing import Any
 
 FORMAT = 1
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from podplan.check import Result
+from podplan.checker.check import Result
 from podplan.report.json import FORMAT, finding, json_text, summary
 
 

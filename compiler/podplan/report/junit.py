@@ -6,11 +6,11 @@ import re
 from itertools import groupby
 from xml.sax.saxutils import escape, quoteattr
 
-from podplan.check import Result
-from podplan.findings import Finding, Severity
-from podplan.reading.files import from_root
+from podplan.checker.check import Result
+from podplan.core.findings import Finding, Severity
+from podplan.report.sanitization import cut
 from podplan.report.summary import summary_line
-from podplan.report.visible import cut
+from podplan.workspace.files import from_root
 
 # What XML 1.0 does not allow at all, not even as a reference (https://www.w3.org/TR/xml/#charsets).
 _ILLEGAL = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from podplan.check import Result
-from podplan.findings import Finding, Severity
-from podplan.reading.files import from_root
-from podplan.report.order import important_first
+from podplan.checker.check import Result
+from podplan.core.findings import Finding, Severity
+from podplan.core.truncation import shortened
+from podplan.report.priority import important_first
+from podplan.report.sanitization import visible
 from podplan.report.summary import summary_line
-from podplan.report.visible import visible
-from podplan.shortening import shortened
+from podplan.workspace.files import from_root
 
 MAX_CHARACTERS = 60_000  # a comment may have 65,536
 MAX_LINE = 1_000

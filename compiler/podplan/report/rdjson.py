@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from itertools import accumulate
 
-from podplan.check import Result
-from podplan.findings import Edit, Finding, Location
-from podplan.reading.files import from_root
+from podplan.checker.check import Result
+from podplan.core.findings import Edit, Finding, Location
+from podplan.core.typing import Any
 from podplan.report.json import json_text
-from podplan.report.visible import cut
-from podplan.source.places import LINE_BREAK
-from podplan.typing import Any
+from podplan.report.sanitization import cut
+from podplan.workspace.files import from_root
+from podplan.yaml.positions import LINE_BREAK
 
 STRIDE = 1024  # characters
 

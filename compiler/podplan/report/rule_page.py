@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from podplan.emit import emit_document
+from podplan.core.builtin_rules import Rule
+from podplan.core.typing import Any
 from podplan.lint.policy import in_general
-from podplan.rules import Rule
-from podplan.typing import Any
+from podplan.yaml.writer import emit_document
 
 NEEDS = {"inventory": "inventory", "base": "a revision to compare with (`--base`)"}
 LEVELS = {

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.emit import emit_document
-from podplan.findings import Severity
+from podplan.core.builtin_rules import Rule
+from podplan.core.findings import Severity
+from podplan.core.typing import Any
 from podplan.lint.policy import Policy, in_general
-from podplan.lint.selection import UNSILENCED
+from podplan.lint.rule_selection import UNSILENCED
 from podplan.report.json import json_text
 from podplan.report.rule_page import looks_at
-from podplan.report.style import BLUE, BOLD, PLAIN, SEVERITIES, Style
-from podplan.report.visible import visible
-from podplan.rules import Rule
-from podplan.typing import Any
+from podplan.report.sanitization import visible
+from podplan.report.terminal_style import BLUE, BOLD, PLAIN, SEVERITIES, Style
+from podplan.yaml.writer import emit_document
 
 NEEDS = {"inventory": "a ClusterInventory", "base": "a revision to compare with (--base)"}
 VERDICTS = {"bad": "found", "good": "fine", "near": "fine, though close"}

@@ -7,17 +7,17 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from podplan import __version__
-from podplan.check import Result
-from podplan.findings import Edit, Finding, Fix, Location, Severity, pointer
+from podplan.checker.check import Result
+from podplan.core.builtin_rules import RULES
+from podplan.core.findings import Edit, Finding, Fix, Location, Severity, pointer
+from podplan.core.typing import Any
 from podplan.lint.baseline import REASON as BASELINE
-from podplan.lint.catalogue import one, ours
-from podplan.reading.files import from_root
+from podplan.lint.registry import one, ours
 from podplan.report.fingerprint import fingerprints
 from podplan.report.json import json_text
 from podplan.report.rule_page import builtin_page, page
-from podplan.report.visible import cut
-from podplan.rules import RULES
-from podplan.typing import Any
+from podplan.report.sanitization import cut
+from podplan.workspace.files import from_root
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

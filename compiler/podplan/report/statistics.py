@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from podplan.check import Result
+from podplan.checker.check import Result
 from podplan.report.summary import summary_line
 
 

@@ -6,15 +6,15 @@ import json
 import textwrap
 from collections.abc import Sequence
 
-from podplan.emit import emit_document
-from podplan.findings import Path, pointer
-from podplan.provenance import Doc, trace
-from podplan.selecting import show
-from podplan.status.job import Decision
-from podplan.status.replicas import named
-from podplan.status.result import After, Result
-from podplan.status.written import status
-from podplan.typing import Any
+from podplan.core.findings import Path, pointer
+from podplan.core.path_syntax import show
+from podplan.core.provenance import Doc, trace
+from podplan.core.typing import Any
+from podplan.tools.status.observed_job import Decision
+from podplan.tools.status.replicas import named
+from podplan.tools.status.result import After, Result
+from podplan.tools.status.serializer import status
+from podplan.yaml.writer import emit_document
 
 _WIDTH = 112
 _ORDER = ("Running", "Succeeded", "Failed", "Creating", "Pending", "Unknown", "Deleted")

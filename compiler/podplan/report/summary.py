@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from podplan.check import Result
-from podplan.report.visible import visible
+from podplan.checker.check import Result
+from podplan.report.sanitization import visible
 
 _MOST_NAMED = 3
 

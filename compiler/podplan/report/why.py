@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from itertools import pairwise
 
-from podplan.findings import pointer, value_at
-from podplan.groups import CONFIGURED
-from podplan.provenance import Doc, Origin, Path, Place, Step, trace
+from podplan.core.findings import pointer, value_at
+from podplan.core.path_syntax import show
+from podplan.core.provenance import Doc, Origin, Path, Place, Step, trace
+from podplan.core.replica_groups import CONFIGURED
+from podplan.core.typing import Any
 from podplan.redaction.redactor import NOT_SHOWN, Redactor, build_redactor, redact_data
-from podplan.selecting import show
-from podplan.typing import Any
 
 MAX_SHOWN = 100
 MAX_SHOWN_FIRST = 1_000

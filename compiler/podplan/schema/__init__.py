@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 
 from podplan import kubernetes
-from podplan.findings import Path, Problem, moved
+from podplan.core.findings import Path, Problem, moved
+from podplan.core.typing import TYPE_CHECKING, Any, NamedTuple
 from podplan.kinds.registry import family_of
-from podplan.schema.files import KUBERNETES_OBJECT, PARTIAL_TEMPLATE, file, list_of, self_contained
+from podplan.schema.bundling import KUBERNETES_OBJECT, PARTIAL_TEMPLATE, file, list_of, self_contained
 from podplan.schema.identity import (
     LISTS,
     api_version,
@@ -22,12 +23,11 @@ from podplan.schema.identity import (
     has_schema,
     kind_of,
 )
-from podplan.typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-    from podplan.schema.faults import Fault
+    from podplan.schema.errors import Fault
 
 _WALKED_FIRST = 12
 _walks: dict[str, int] = {}
@@ -67,7 +67,7 @@ def check_cr(data: Any, k8s_version: str) -> Checked:
     own, faults = _judged(name, kind, named, drop_nulls=True)
     parts, whole = _check_parts(name, kind, data, k8s_version)
     if dialect == "launcher":
-        from podplan.schema.launcher import image_problems
+        from podplan.schema.colossalai_launcher import image_problems
 
         own += image_problems(data["spec"])
     lowerable = whole and not misnamed and kind not in LISTS and not any(map(_blocks_lowering, faults))
@@ -99,8 +99,8 @@ def _judged(name: str, kind: str, data: Any, drop_nulls: bool) -> tuple[list[Pro
         return [], []
 
     from podplan.kubernetes.nulls import without_null_fields
-    from podplan.schema.faults import faults, is_unknown_field
-    from podplan.schema.wording import problems
+    from podplan.schema.errors import faults, is_unknown_field
+    from podplan.schema.messages import problems
 
     schema, validator = _schema(name), _validator(name)
     found = faults(validator, schema, data)
@@ -113,7 +113,7 @@ def _judged(name: str, kind: str, data: Any, drop_nulls: bool) -> tuple[list[Pro
 
 def _blocks_lowering(fault: Fault) -> bool:
     """Whether a fault keeps a CR from being lowered: a field too many does not, nor does its status."""
-    from podplan.schema.faults import is_unknown_field
+    from podplan.schema.errors import is_unknown_field
 
     return not is_unknown_field(fault) and fault.path[:1] != ("status",)
 
@@ -122,7 +122,7 @@ def _is_valid(name: str, data: Any) -> bool:
     """Whether ``data`` satisfies a schema. The first are walked, which saves loading a validator."""
     walks = _walks[name] = _walks.get(name, 0) + 1
     if walks <= _WALKED_FIRST:
-        from podplan.schema.walk import verdict
+        from podplan.schema.walker import verdict
 
         if verdict(_schema(name), data):
             return True
@@ -158,7 +158,7 @@ def _check_parts(name: str, kind: str, data: dict[str, Any], k8s_version: str) -
             problems += found
             whole = whole and sound
     if any(problem.rule == "SCHEMA001" for problem in problems):
-        from podplan.schema.wording import with_old_spellings
+        from podplan.schema.messages import with_old_spellings
 
         problems = with_old_spellings(problems, kind)
     return problems, whole

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from podplan.typing import Any
+from podplan.core.typing import Any
 
 Schema = Mapping[str, Any]
 _COMBINING = ("allOf", "anyOf", "oneOf", "then", "else")

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from podplan.findings import Problem
+from podplan.core.findings import Problem
+from podplan.core.suggestions import did_you_mean, nearest
+from podplan.core.typing import Any
 from podplan.kinds.registry import FAMILIES, KIND_NAMES, PACKAGES, family_of, load_spec
-from podplan.nearest import did_you_mean, nearest
-from podplan.typing import Any
 
 LISTS = {f"{kind}List": kind for kind in KIND_NAMES}
 
@@ -48,7 +48,7 @@ def kind_of(data: Mapping[str, Any]) -> tuple[str, list[Problem]]:
     if not isinstance(written, str):
         return "", [Problem("SCHEMA003", 'required field "kind" is missing', help=known)]
 
-    from podplan.schema.spelling import old_kind
+    from podplan.schema.old_spellings import old_kind
 
     old = old_kind(written)
     meant = old or {kind.lower(): kind for kind in names}.get(written.lower(), "")
@@ -92,7 +92,7 @@ def _written(spec: dict[str, Any], fields: tuple[str, ...]) -> list[str]:
 
 def _misspelt_dialect(kind: str, dialects: Mapping[str, tuple[str, ...]], spec: dict[str, Any]) -> str:
     """The dialect that has a field of which some field of ``spec`` is an old spelling or a slip."""
-    from podplan.schema.spelling import old_field
+    from podplan.schema.old_spellings import old_field
 
     for name, fields in dialects.items():
         for key in spec:

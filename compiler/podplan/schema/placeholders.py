@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from podplan.findings import Problem, value_at
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.findings import Problem, value_at
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
 
 _PLACEHOLDER = pattern(r"\$\(|\$\{|\{\{")
 _OF_VALUES = frozenset({"SCHEMA002", "SCHEMA004", "SCHEMA006"})

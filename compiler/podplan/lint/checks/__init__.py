@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 
+from podplan.core.typing import Any
 from podplan.lint.policy import Policy
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 Check = Callable[[Subject, Mapping[str, Any]], Iterable[Hit]]
 # Of what jobs left and of a job, by their numbers; the hits, each with the number of the job it is said of.
@@ -84,7 +84,7 @@ CHECKS: dict[str, str] = {
     "output-on-read-only": "outputs",
     "decimal-file-mode": "file_modes",
     "unmounted-volume": "unmounted_volumes",
-    "log-source-format": "log_sources",
+    "log-source-format": "tensorboard_logs",
     "unknown-reference": "references",
     "unknown-namespace": "references",
     "invalid-image": "images",
@@ -152,12 +152,12 @@ CHECKS: dict[str, str] = {
     "value-read-by-shell": "exec_references",
     "reserved-env": "reserved_env",
     "launcher-env": "reserved_env",
-    "no-restart-left": "without_effect",
-    "unknown-replica-type": "without_effect",
-    "duplicate-replica-type": "without_effect",
-    "nothing-to-run": "without_effect",
-    "section-without-effect": "without_effect",
-    "run-mode-conflict": "without_effect",
+    "no-restart-left": "ineffective_settings",
+    "unknown-replica-type": "ineffective_settings",
+    "duplicate-replica-type": "ineffective_settings",
+    "nothing-to-run": "ineffective_settings",
+    "section-without-effect": "ineffective_settings",
+    "run-mode-conflict": "ineffective_settings",
     "unused-param": "params",
     "value-equals-default": "params",
     "value-shadowed": "params",
@@ -166,23 +166,23 @@ CHECKS: dict[str, str] = {
     "override-for-field": "overrides",
     "unused-base": "variants",
     "equal-instances": "variants",
-    "secret-literal": "plain_values",
+    "secret-literal": "suspicious_values",
     "credentials-in-command": "credentials",
-    "ambiguous-unit": "plain_values",
+    "ambiguous-unit": "suspicious_values",
     "idle-gpus": "processes",
     "more-processes-than-gpus": "processes",
     "mig-slices": "processes",
     "local-rank-argument": "local_rank",
     "processes-by-gpus-of-none": "processes",
-    "other-node-count": "nodes",
-    "trains-alone": "nodes",
+    "other-node-count": "node_counts",
+    "trains-alone": "node_counts",
     "same-node-rank": "rendezvous",
     "static-by-controller": "rendezvous",
     "rendezvous-not-shared": "rendezvous",
     "rendezvous-at-address": "rendezvous",
     "unknown-replica-host": "own_hosts",
     "indivisible-world": "parallelism",
-    "refused-by-launcher": "refused",
+    "refused-by-launcher": "launcher_errors",
     "not-a-script": "launcher_words",
     "options-in-one-word": "launcher_words",
     "option-given-twice": "torchrun_options",
@@ -238,7 +238,7 @@ CHECKS: dict[str, str] = {
     "hook-runs-again": "gitops",
     "made-anew": "gitops",
     "wave-no-number": "gitops",
-    "applied-too-late": "waves",
+    "applied-too-late": "sync_waves",
     "unprotected-from-prune": "gitops",
     "substituted": "gitops",
 }

@@ -1,6 +1,6 @@
 """Policies that are CEL expressions, ours and those of a ValidatingAdmissionPolicy.
 
-The body of a policy is what stands below ``cel:`` (schemas/Policy.json). ``podplan.lint.vap`` adds to it:
+The body of a policy is the value of ``cel:`` (schemas/Policy.json). ``podplan.lint.vap_import`` adds to it:
 ``at``, where the expressions stand in the document of the policy; ``paramObject``; ``resources``, selectors
 and ``failurePolicy``. Variables of the expressions:
 https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/.
@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from podplan.cel.rules import Fault, Named, Rules, Validation, Verdict
-from podplan.cel.text import paths_in, variables_in
-from podplan.findings import Path, Problem, value_at
-from podplan.groups import at_index
-from podplan.kubernetes.shape import mapping
-from podplan.limits import BoundExceeded
-from podplan.lint.checks._inventory import entry
+from podplan.core.findings import Path, Problem, value_at
+from podplan.core.limits import BoundExceeded
+from podplan.core.replica_groups import at_index
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
+from podplan.lint.analysis.inventory import entry
+from podplan.lint.cel.rules import Fault, Named, Rules, Validation, Verdict
+from podplan.lint.cel.text import paths_in, variables_in
+from podplan.lint.label_selectors import is_selected
 from podplan.lint.policy import Policy, PolicyError
-from podplan.lint.selectors import is_selected
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.shortening import shortened
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 _LONGEST_EXPRESSION_SHOWN = 100
 _WHICH_ONE = (
@@ -97,7 +97,7 @@ def _examples(subject: Subject) -> Iterator[tuple[Mapping[str, Any], Any]]:
 
 
 def _verdict(policy: Policy, rules: Rules, subject: Subject, whole: Mapping[str, Any], part: Any) -> Verdict:
-    from podplan.cel.judging import judge
+    from podplan.lint.cel.sandbox import judge
 
     metadata = whole.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}

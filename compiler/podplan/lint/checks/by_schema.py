@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from functools import cache
 
-from podplan.findings import Path, value_at
+from podplan.core.findings import Path, value_at
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any
 from podplan.lint.policy import Policy
-from podplan.lint.subject import Hit, Subject
+from podplan.lint.target import Hit, Subject
 from podplan.redaction.redactor import REDACTED, build_redactor, redact_data
-from podplan.shortening import shortened
-from podplan.typing import Any
 
 
 def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:
@@ -23,7 +23,7 @@ def by_schema(policy: Policy, subject: Subject) -> Iterator[Hit]:
 
 @cache
 def _validator(text: str) -> Any:
-    from podplan.schema.foreign import validator
+    from podplan.schema.custom_schemas import validator
 
     return validator(json.loads(text))
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.facts.changes import Effect, what_happens
-from podplan.findings import Path, value_at
+from podplan.core.findings import Path, value_at
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kinds.t9k.behaviors.change_effects import Effect, what_happens
 from podplan.kubernetes import quantities
-from podplan.lint.checks._jobs import called, counted, written
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.pruning import pruned
+from podplan.lint.analysis.jobs import called, counted, written
+from podplan.lint.target import Hit, Job, Subject, for_one
 from podplan.redaction.detection import has_secret_form
 from podplan.redaction.redactor import Redactor, build_redactor
 from podplan.redaction.secret_names import names_secret
 from podplan.schema import check_against, check_cr
-from podplan.typing import Any
+from podplan.schema.pruning import pruned
 
 LONGEST = 60  # letters of a value in a message
 # What a command line or a shell string gives a value to: --api-key=…, API_KEY=…, --api-key …

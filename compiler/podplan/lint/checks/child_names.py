@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from itertools import islice
 
-from podplan.groups import Group
-from podplan.kubernetes.shape import mapping, text
-from podplan.lint.checks._jobs import Instance, Named, named, written
-from podplan.lint.checks._together import NAME, Again, Sharers, named_place
-from podplan.lint.locate import locate
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any, NamedTuple
-from podplan.varying import Indexed
+from podplan.core.indexed_text import Indexed
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import mapping, text
+from podplan.lint.analysis.cross_job import NAME, Again, Sharers, named_place
+from podplan.lint.analysis.jobs import Instance, Named, named, written
+from podplan.lint.location import locate
+from podplan.lint.target import Hit, Job, Subject
 
 # What must fit into a DNS label of 63 characters, and what becomes of it where it does not.
 BOUND = {

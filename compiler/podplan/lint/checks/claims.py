@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.checks._jobs import Named, called, named, namespace, pods, replicas_of, shown_list
-from podplan.lint.checks._resources import containers, init_containers
-from podplan.lint.checks._together import Again, Sharers
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.cross_job import Again, Sharers
+from podplan.lint.analysis.inventory import absent, elsewhere, entry, is_for, section
+from podplan.lint.analysis.jobs import Named, called, named, namespace, pods, replicas_of, shown_list
+from podplan.lint.analysis.resources import containers, init_containers
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 FILESET = pattern(r"t9k://pvc/([^/]+)")
 FOR_ONE = frozenset({"ReadWriteOnce", "ReadWriteOncePod"})

@@ -10,20 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, text
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, text
 from podplan.launchers.argparse import spellings
 from podplan.launchers.colossalai import GIVEN, ColossalAI, pieces
 from podplan.launchers.torchrun import GRAMMAR
 from podplan.launchers.words import Word
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._colossalai_line import ColossalAILine, handed_on, line_of
-from podplan.lint.checks._jobs import counted, mode, roles
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._resources import training
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.colossalai_line import ColossalAILine, handed_on, line_of
+from podplan.lint.analysis.jobs import counted, mode, roles
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.resources import training
+from podplan.lint.target import Hit, Job, Subject
 
 Container = tuple[Group, Path, Mapping[str, Any]]
 
@@ -159,7 +159,7 @@ def _of_torchrun(line: ColossalAILine) -> Iterator[tuple[Word, str]]:
             yield option.flag, f"--{name} does not go with the script that colossalai run starts"
     apart = next((name for name in ("standalone", "rdzv_backend") if name in options), None)
     at_localhost = found.standalone or (found.backend == "c10d" and "rdzv_endpoint" not in found.given)
-    if apart is not None and line.hosts > 1 and (at_localhost or _hosts.is_loopback(found.host or "")):
+    if apart is not None and line.hosts > 1 and (at_localhost or pod_hosts.is_loopback(found.host or "")):
         what = f"with --{apart} each of the {counted(line.hosts, 'worker')} waits for the others at localhost"
         yield options[apart].flag, what
 

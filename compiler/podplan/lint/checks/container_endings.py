@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import below
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import below
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers import endings
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.checks._processes import process_of
-from podplan.lint.checks._resources import containers, init_containers, training
+from podplan.lint.analysis.jobs import kind_of, mode, spec_of
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import containers, init_containers, training
 from podplan.lint.checks.exit_statuses import command_name
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 _AS_SIDECAR = "move it to initContainers with restartPolicy: Always, as a sidecar, which ends with the rest"
 _NOTHING_BEHIND = "remove it; spec.runMode.debug keeps Pods for debugging"

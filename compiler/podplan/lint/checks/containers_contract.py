@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan import facts
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.launchers.find import find
-from podplan.lint.checks._jobs import kind_of, mode, roles, spec_of
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._resources import accelerators
-from podplan.lint.checks._training import Written, containers, env, preferred, training
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kinds.t9k import behaviors
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.launchers.discovery import find
+from podplan.lint.analysis.jobs import kind_of, mode, roles, spec_of
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.resources import accelerators
+from podplan.lint.analysis.training import Written, containers, env, preferred, training
+from podplan.lint.target import Hit, Job, Subject
 
 _SIDECAR = pattern(r".*(?:proxy|sidecar|istio|envoy|exporter|fluent|logger|log-|sync|monitor).*")
 _PYTHON = pattern(r"(?:.*/)?python[0-9.]*")
@@ -39,7 +39,7 @@ def launcher_container_name(subject: Subject, _: Mapping[str, Any]) -> Iterator[
 
     Values ``name`` and ``names``.
     """
-    name = str(facts.COLOSSALAI_LAUNCHER_CONTAINER.value)
+    name = str(behaviors.COLOSSALAI_LAUNCHER_CONTAINER.value)
     for role in roles(subject.job):
         listed = containers(role)
         names = [text(found.data, "name") for found in listed]
@@ -189,10 +189,14 @@ def reserved_mount(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 
 def _reserved(job: Job) -> list[str]:
     if kind_of(job) == "DeepSpeedJob":
-        known = (facts.SSH_MOUNT_PATH, facts.DEEPSPEED_HOSTFILE_PATH, facts.DEEPSPEED_ENV_FILE_PATH)
+        known = (
+            behaviors.SSH_MOUNT_PATH,
+            behaviors.DEEPSPEED_HOSTFILE_PATH,
+            behaviors.DEEPSPEED_ENV_FILE_PATH,
+        )
         return [str(fact.value) for fact in known]
     written = text(mapping(spec_of(job), "ssh"), "authMountPath")
-    return [(written or str(facts.SSH_MOUNT_PATH.value)).rstrip("/")]
+    return [(written or str(behaviors.SSH_MOUNT_PATH.value)).rstrip("/")]
 
 
 def duplicate_env(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

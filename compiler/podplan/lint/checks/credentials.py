@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, TextPath
-from podplan.kubernetes.shape import mapping, texts
-from podplan.lint.subject import Hit, Subject
+from podplan.core.findings import Path, TextPath
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, texts
+from podplan.lint.target import Hit, Subject
 from podplan.redaction.detection import find_command_secrets
-from podplan.typing import Any
 
 _HOLDERS: tuple[tuple[str, ...], ...] = (
     (),

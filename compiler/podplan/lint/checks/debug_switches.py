@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, text
-from podplan.lint.checks._hosts import job_name
-from podplan.lint.checks._jobs import counted, mode, total
-from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.checks._options import of_program
-from podplan.lint.checks._resources import training
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, text
+from podplan.lint.analysis.jobs import counted, mode, total
+from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.analysis.pod_hosts import job_name
+from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.script_options import of_program
+from podplan.lint.target import Hit, Job, Subject
 
 _ON = frozenset(("1", "true", "yes", "on"))
 _SERIAL = frozenset(("1", "2", "3"))

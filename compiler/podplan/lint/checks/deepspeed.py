@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, text
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, text
 from podplan.launchers.deepspeed import DeepSpeed
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._deepspeed_line import DeepSpeedLine, line_of
-from podplan.lint.checks._jobs import mode, spec_of
-from podplan.lint.checks._launches import Launch, counted, launches, one_process
-from podplan.lint.checks._over_ssh import workers
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.deepspeed_line import DeepSpeedLine, line_of
+from podplan.lint.analysis.jobs import mode, spec_of
+from podplan.lint.analysis.launches import Launch, counted, launches, one_process
+from podplan.lint.analysis.over_ssh import workers
 from podplan.lint.checks.launcher_words import joined_words
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 # Options of otherArgs that the controller gives itself, with the field that says what they mean.
 _FIELDS = {
@@ -81,7 +81,7 @@ def other_launcher(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 def hostname_needed(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """Several workers and no address of rank 0; values ``workers``."""
     line = line_of(subject.job)
-    hosts = sum(each.replicas for each in _hosts.hostfile(subject.job))
+    hosts = sum(each.replicas for each in pod_hosts.hostfile(subject.job))
     if line is not None and line.read.line.sure and hosts > 1 and "master_addr" not in line.read.line.options:
         yield Hit(
             ("spec", "config"),
@@ -107,7 +107,7 @@ def unequal_slots(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     line = line_of(subject.job)
     if line is None:
         return
-    numbers = _slots_left(line.read, _hosts.hostfile(subject.job))
+    numbers = _slots_left(line.read, pod_hosts.hostfile(subject.job))
     if len(numbers) > 1:
         name = "include" if line.read.include is not None else "exclude"
         slots = f"{' and '.join(map(str, numbers))} slots"
@@ -117,12 +117,14 @@ def unequal_slots(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 def unused_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """Workers that deepspeed is told to leave out; values ``option``, ``used``, ``workers``."""
     job = subject.job
-    line, hosts = line_of(job), _hosts.hostfile(job)
+    line, hosts = line_of(job), pod_hosts.hostfile(job)
     pods = sum(each.replicas for each in hosts)
     if line is None or pods < 2:
         return
     read = line.read
-    whole = [host for host, slots in (read.exclude or {}).items() if not slots and _hosts.listed(hosts, host)]
+    whole = [
+        host for host, slots in (read.exclude or {}).items() if not slots and pod_hosts.listed(hosts, host)
+    ]
     if read.nodes is not None and 0 < read.nodes < pods:
         name, used = "num_nodes", read.nodes
     elif read.include is not None and len(read.include) < pods:
@@ -139,7 +141,7 @@ def unused_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 def missing_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """``--num_nodes`` above the number of workers; values ``nodes`` and ``workers``."""
     job = subject.job
-    line, pods = line_of(job), sum(each.replicas for each in _hosts.hostfile(job))
+    line, pods = line_of(job), sum(each.replicas for each in pod_hosts.hostfile(job))
     if line is None or line.read.nodes is None or not 0 < pods < line.read.nodes:
         return
     where = (subject.doc, workers(job)[0], counted(pods, "worker"))
@@ -150,7 +152,7 @@ def missing_workers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
 def custom_without_hostfile(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """A deepspeed of one's own that is not told the hostfile; value ``workers``."""
     line = line_of(subject.job)
-    hosts = _hosts.hostfile(subject.job)
+    hosts = pod_hosts.hostfile(subject.job)
     pods = sum(each.replicas for each in hosts)
     if line is None or not line.custom or not line.read.line.sure or pods < 2:
         return
@@ -164,7 +166,7 @@ def custom_command_on_one_worker(subject: Subject, _: Mapping[str, Any]) -> Iter
     """A customCommand whose launcher starts processes of worker 0 only; value ``what``."""
     job = subject.job
     command = text(mapping(spec_of(job), "config"), "customCommand")
-    hosts = sum(each.replicas for each in _hosts.hostfile(job))
+    hosts = sum(each.replicas for each in pod_hosts.hostfile(job))
     if not command or hosts < 2 or mode(job, "debug") or _REACHES_OTHERS.search(command):
         return
     started = [launch for launch in launches(job) if launch.invocation.launcher != "other"]
@@ -193,10 +195,10 @@ def _starts_here(launch: Launch) -> bool:
 
 def _not_in_hostfile(job: Job, line: DeepSpeedLine) -> Iterator[tuple[Path, str]]:
     """Hosts and slots of --include and --exclude that there are none of."""
-    hosts = _hosts.hostfile(job)
+    hosts = pod_hosts.hostfile(job)
     for name, chosen in (("include", line.read.include), ("exclude", line.read.exclude)):
         for host, slots in (chosen or {}).items():
-            found = _hosts.listed(hosts, host)
+            found = pod_hosts.listed(hosts, host)
             path = line.place(line.read.line.options[name].word)
             if found is None and hosts and "$" not in host:
                 first, last = hosts[0].line.text(hosts[0].start), hosts[-1]
@@ -213,7 +215,7 @@ def _not_in_hostfile(job: Job, line: DeepSpeedLine) -> Iterator[tuple[Path, str]
                 yield path, f"--{name} names slot {slots[-1]}, and {has}"
 
 
-def _slots_left(read: DeepSpeed, hosts: list[_hosts.Hosts]) -> list[int]:
+def _slots_left(read: DeepSpeed, hosts: list[pod_hosts.Hosts]) -> list[int]:
     """The different numbers of slots that the hosts in use have."""
     chosen = read.include if read.include is not None else read.exclude
     if chosen is None:
@@ -221,7 +223,7 @@ def _slots_left(read: DeepSpeed, hosts: list[_hosts.Hosts]) -> list[int]:
     numbers: set[int] = set()
     named: dict[int, int] = {}
     for host, slots in chosen.items():
-        found = _hosts.listed(hosts, host)
+        found = pod_hosts.listed(hosts, host)
         if found is None or found.slots is None:
             return []
         named[id(found)] = named.get(id(found), 0) + 1

@@ -11,21 +11,21 @@ import json
 from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.words import Word
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode, namespace, replicas_written, spec_of, written
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._options import given
-from podplan.lint.checks._resources import training
-from podplan.lint.checks._together import Again
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.cross_job import Again
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, namespace, replicas_written, spec_of, written
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.script_options import given
 from podplan.lint.checks.parallelism import is_plain, world_of
-from podplan.lint.subject import Hit, Job
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job
 
 SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 MOST_TEXT = 100_000  # characters of a configuration that is read
@@ -147,7 +147,7 @@ def _use(job: Job) -> tuple[tuple[str, str], int, tuple[Doc, Path]] | None:
     if mode(job, "debug") or mapping(spec_of(job), "elastic").get("enabled") is True or job.cr is None:
         return None
     if kind_of(job) == "DeepSpeedJob":
-        line, hosts = line_of(job), _hosts.hostfile(job)
+        line, hosts = line_of(job), pod_hosts.hostfile(job)
         if line is None or line.custom or not is_plain(line.read):
             return None
         world = sum(each.replicas * (each.slots or 0) for each in hosts)

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.typing import Any
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._resources import containers, init_containers, shown
-from podplan.lint.checks._resources import entries as resource_entries
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.analysis.resources import containers, init_containers, shown
+from podplan.lint.analysis.resources import entries as resource_entries
+from podplan.lint.target import Hit, Subject
 
 RESOURCE = "ephemeral-storage"
 

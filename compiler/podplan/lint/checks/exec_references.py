@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, TextPath
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path, TextPath
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
 from podplan.launchers.kubelet import environment, expand, is_of_service
-from podplan.lint.checks._jobs import kind_of
-from podplan.lint.checks._over_ssh import over_ssh
+from podplan.lint.analysis.jobs import kind_of
+from podplan.lint.analysis.over_ssh import over_ssh
 from podplan.lint.checks.exec_words import sources
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 _REFERENCE = pattern(r"\$\$|\$\((?P<name>[A-Za-z_][A-Za-z0-9_]*)\)")
 _OF_SHELL = pattern(r"\$\$|\$(?:(?P<plain>[A-Za-z_]\w*)|\{(?P<braced>[A-Za-z_]\w*)\})")

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path, TextPath
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.core.findings import Path, TextPath
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc, trace
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers import exec_form
 from podplan.launchers.exec_form import Line
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import counted, kind_of, spec_of
-from podplan.lint.checks._over_ssh import over_ssh
+from podplan.lint.analysis.jobs import counted, kind_of, spec_of
+from podplan.lint.analysis.over_ssh import over_ssh
 from podplan.lint.checks.launcher_words import reported_places
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.patterns import pattern
-from podplan.provenance import Doc, trace
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 
 def _words(text: str) -> frozenset[str]:
@@ -91,7 +91,7 @@ def sources(subject: Subject) -> list[Source]:
     job, group = subject.job, subject.group
     if group is None or kind_of(job) != "DeepSpeedJob" or over_ssh(job):
         return found
-    from podplan.lint.checks._deepspeed_line import line_of
+    from podplan.lint.analysis.deepspeed_line import line_of
 
     started = line_of(job)
     if started is not None and not started.custom and subject.base[-1] == (group.training or 0):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import below
+from podplan.core.findings import below
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any
 from podplan.launchers.exit_status import hidden_status
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import mode
-from podplan.lint.checks._processes import process_of
-from podplan.lint.checks._resources import training
-from podplan.lint.subject import Hit, Subject
-from podplan.shortening import shortened
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import training
+from podplan.lint.target import Hit, Subject
 
 _INSTEAD = {
     "pipe": 'begin the script with "set -o pipefail" (in bash), or write to the file with "> FILE 2>&1"',

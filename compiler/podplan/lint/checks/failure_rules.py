@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import entries
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries
 from podplan.launchers.accelerate import Accelerate
-from podplan.lint.checks._jobs import counted, gpus, mode, spec_of
-from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import counted, gpus, mode, spec_of
+from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.target import Hit, Job, Subject
 
 
 def failure_rule_needs_all(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

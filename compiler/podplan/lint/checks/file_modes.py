@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping
+from podplan.lint.target import Hit, Subject
 
 # Decimal numbers up to 0777 whose digits are a mode that people give to files, and which mean another one.
 _MEANT_OCTAL = frozenset((400, 440, 444, 500))

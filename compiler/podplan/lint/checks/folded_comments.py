@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, TextPath, below
+from podplan.core.findings import Path, TextPath, below
+from podplan.core.lazy_regex import pattern
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any
 from podplan.launchers import exec_form
 from podplan.launchers.endings import endless
 from podplan.launchers.exec_form import Line
 from podplan.launchers.exit_status import is_work
 from podplan.launchers.processes import of_words, steps
 from podplan.launchers.tokens import comments
-from podplan.lint.checks._jobs import counted
-from podplan.lint.locate import find_source
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.shortening import shortened
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import counted
+from podplan.lint.location import find_source
+from podplan.lint.target import Hit, Subject
 
 # What a line of a script has and a sentence has not: an option, a path, an operator, an assignment.
 _CODE = pattern(r"(?:\A|\s)--?[A-Za-z]|&&|\|\||[|;]|\w=\S|/\w|\$[\w({]|\.(?:py|sh)\b")

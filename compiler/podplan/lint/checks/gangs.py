@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._inventory import entry
-from podplan.lint.checks._jobs import (
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.analysis.cross_job import Again
+from podplan.lint.analysis.inventory import entry
+from podplan.lint.analysis.jobs import (
     Instance,
     Named,
     counted,
@@ -25,10 +27,8 @@ from podplan.lint.checks._jobs import (
     total,
     written,
 )
-from podplan.lint.checks._resources import effective, shown
-from podplan.lint.checks._together import Again
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.typing import Any, NamedTuple
+from podplan.lint.analysis.resources import effective, shown
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 GROUP_LABEL = "scheduler.tensorstack.dev/group-name"
 ROLE_LABEL = "scheduler.tensorstack.dev/role"

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, number, text, texts
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, number, text, texts
 from podplan.launchers import exec_form
-from podplan.lint.checks._jobs import mode, roles, shown_list, spec_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import mode, roles, shown_list, spec_of
+from podplan.lint.target import Hit, Job, Subject
 
 _RULES = ("successRules", "failureRules")
 # $$ is an escape; what has a blank is a command of a shell.
@@ -116,7 +116,8 @@ def _in_container(job: Job, base: Path, container: Mapping[str, Any]) -> Iterato
             if why:
                 left.setdefault(why, []).append(found[0])
         for why, variables in left.items():
-            related = [place for variable in variables for place in _declarations(job, variable[2:-1])]
+            declared = (place for variable in variables for place in _declarations(job, variable[2:-1]))
+            related = list({place[1]: place for place in declared}.values())
             yield Hit((*base, *path), _left(variables, why), related[:MOST_PLACES])
     for path, value in _unread(job, container):
         for found in _SPELLED_FOR_SHELL.finditer(value):
@@ -209,7 +210,8 @@ def _declarations(job: Job, inner: str) -> list[tuple[Doc, Path, str]]:
             for at, port in ports
             if "name" in port
         ]
-    named = _HOST.fullmatch(inner) or _REPLICAS.fullmatch(inner)
+    of_service = _HOST.fullmatch(inner) if mapping(spec_of(job), "service") else None
+    named = of_service or _REPLICAS.fullmatch(inner)
     if named is None:
         return []
     same = [role for role in roles(job) if role.type == named["type"] and "replicas" in role.data]

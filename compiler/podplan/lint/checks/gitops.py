@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.facts.gitops import ARGOCD_PRUNE, ARGOCD_SYNC_OPTIONS
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, text
-from podplan.lint.checks._gitops import (
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kinds.common.gitops_tools import ARGOCD_PRUNE, ARGOCD_SYNC_OPTIONS
+from podplan.kubernetes.accessors import mapping, text
+from podplan.lint.analysis.gitops import (
     FORCE,
     HOOK,
     NAMES,
@@ -23,11 +26,8 @@ from podplan.lint.checks._gitops import (
     tool_of,
     whole_number,
 )
-from podplan.lint.checks._jobs import called, written
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import called, written
+from podplan.lint.target import Hit, Subject
 
 KEPT = ("confirm", "false")  # values of Prune that keep a running job
 # ${NAME}, with what may follow the name, as the substitution of Flux reads it; $${ stands for ${

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._jobs import gpus, kind_of, mode
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._options import Given, of_program
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.jobs import gpus, kind_of, mode
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.script_options import Given, of_program
+from podplan.lint.target import Hit, Job, Subject
 
 # The compute capability of what values of node labels name, times ten.
 _PRODUCTS = (

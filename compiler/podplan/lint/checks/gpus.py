@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.groups import Group
+from podplan.core.replica_groups import Group
+from podplan.core.suggestions import did_you_mean, nearest
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.kubernetes.pod_resources import ENABLED_SINCE
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._inventory import node_groups_with, section
-from podplan.lint.checks._jobs import SSH_KINDS, counted, kind_of, mode, shown_list
-from podplan.lint.checks._launches import LAUNCHERS as LOCAL_LAUNCHERS
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._resources import (
-    accelerators,
-    containers,
-    init_containers,
-    resources,
-    units,
-)
-from podplan.lint.checks._resources import place as place_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.nearest import did_you_mean, nearest
-from podplan.typing import Any
+from podplan.lint.analysis.inventory import node_groups_with, section
+from podplan.lint.analysis.jobs import SSH_KINDS, counted, kind_of, mode, shown_list
+from podplan.lint.analysis.launches import LAUNCHERS as LOCAL_LAUNCHERS
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.resources import accelerators, containers, init_containers, resources, units
+from podplan.lint.analysis.resources import place as place_of
+from podplan.lint.target import Hit, Job, Subject
 
 _KNOWN_SINCE = 32  # before that, the schema of a Pod does not have the field
 NO_GPU = {"", "void", "none"}

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, texts
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers import processes
 from podplan.launchers.durations import Duration, durations
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 DEFAULT_GRACE = 30  # seconds, the default of terminationGracePeriodSeconds
 _HOOK: Path = ("lifecycle", "preStop", "exec", "command")

@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._jobs import kind_of, mode
-from podplan.lint.checks._launches import Launch
-from podplan.lint.checks._processes import programs_of
-from podplan.lint.checks._programs import programs_read
-from podplan.lint.checks._resources import containers, init_containers, training
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.jobs import kind_of, mode
+from podplan.lint.analysis.launches import Launch
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.programs import programs_read
+from podplan.lint.analysis.resources import containers, init_containers, training
 from podplan.lint.checks.outputs import Where, mount_of, trainings, volume_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 # How people call volumes and folders with the code of a training.
 _CODE = pattern(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.kubernetes.images import fault
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import shown_list
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import shown_list
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 
 def image_not_allowed(subject: Subject, _params: Mapping[str, Any]) -> Iterator[Hit]:

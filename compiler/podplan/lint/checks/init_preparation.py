@@ -10,17 +10,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers.processes import Process
 from podplan.launchers.shell import Block
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import mode
-from podplan.lint.checks._processes import process_of, programs_of
-from podplan.lint.checks._resources import containers, init_containers
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.processes import process_of, programs_of
+from podplan.lint.analysis.resources import containers, init_containers
+from podplan.lint.target import Hit, Subject
 
 DEEPEST = 20  # folders of a path that others are compared with
 _PATH_IN_TEXT = pattern(r"(?<![\w.$}/-])/[\w.@+-]+(?:/[\w.@+-]+)*")

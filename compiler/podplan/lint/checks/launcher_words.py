@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.arguments import Line
-from podplan.launchers.joined import Joined, find_joined
+from podplan.launchers.joined_options import Joined, find_joined
 from podplan.launchers.scripts import find_script_fault
 from podplan.launchers.words import Word
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode
-from podplan.lint.checks._launches import launches
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode
+from podplan.lint.analysis.launches import launches
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 # They start Python with the script; colossalai run does too, and looks at its name first.
 _RUN_SCRIPTS = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed")

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping
 from podplan.launchers import endings
 from podplan.launchers.endings import Endless
-from podplan.lint.checks._jobs import counted, gpu_pods, kind_of, mode, spec_of, total, written
-from podplan.lint.checks._processes import process_of
-from podplan.lint.checks._resources import training
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import counted, gpu_pods, kind_of, mode, spec_of, total, written
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import training
+from podplan.lint.target import Hit, Job, Subject
 
 
 def leaves_servers(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

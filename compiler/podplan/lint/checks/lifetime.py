@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._jobs import (
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
+from podplan.lint.analysis.jobs import (
     SSH_KINDS,
     counted,
     gpu_pods,
@@ -25,11 +27,9 @@ from podplan.lint.checks._jobs import (
     training_pods,
     written,
 )
-from podplan.lint.checks._launches import launches
+from podplan.lint.analysis.launches import launches
 from podplan.lint.checks.restarts import by_torchrun
-from podplan.lint.subject import Hit, Subject
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 ELASTIC: Path = ("spec", "elastic")
 # From the smallest to the largest: as CRs call them, and as profiles do.

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
 from podplan.launchers.deepspeed import DeepSpeed
 from podplan.launchers.words import Word
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._hosts import hostfile
-from podplan.lint.checks._jobs import mode
-from podplan.lint.checks._launches import LAUNCHERS, Launch, launches
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.launches import LAUNCHERS, Launch, launches
+from podplan.lint.analysis.pod_hosts import hostfile
+from podplan.lint.target import Hit, Subject
 
 _OPTION = pattern(r"--local[-_]rank(?:=(.*))?")
 _VALUE = pattern(r"-?\d+|\$(?:LOCAL_RANK|\{LOCAL_RANK\S*)")

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._jobs import shown_list
-from podplan.lint.checks.log_sources import SCHEME
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.jobs import shown_list
 from podplan.lint.checks.outputs import mount_of, outputs_of, trainings, volume_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any, NamedTuple
+from podplan.lint.checks.tensorboard_logs import SCHEME
+from podplan.lint.target import Hit, Job, Subject
 
 _CLAIMS = f"{SCHEME}pvc/"
 

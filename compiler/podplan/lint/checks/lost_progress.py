@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, text
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, text
 from podplan.launchers.processes import Process
-from podplan.lint.checks._jobs import mode, roles, spec_of
-from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.checks._options import Given, Placed, of_program
-from podplan.lint.checks._processes import programs_of
+from podplan.lint.analysis.jobs import mode, roles, spec_of
+from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.script_options import Given, Placed, of_program
 from podplan.lint.checks.outputs import written_paths
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.lint.target import Hit, Job, Subject
 
 _RESTARTS = ("OnFailure", "ExitCode", "Always")
 _OVERWRITES = pattern(r"overwrite_(?:output|save|work|ckpt|checkpoint)s?_?(?:dir|path|folder)?")

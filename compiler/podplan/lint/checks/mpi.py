@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.sshd import starts_sshd
-from podplan.lint.checks._launches import Launch, counted, launches
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.analysis.launches import Launch, counted, launches
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 # Open MPI 5 starts processes by PRRTE, which has parameters of its own.
 _OLD = pattern(r"OMPI_MCA_(?:orte_\w+|plm_rsh_\w+)")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import mapping
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import mapping
 from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.words import Variables
-from podplan.lint.checks._launches import Launch, launches, variable_path
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any, NamedTuple
+from podplan.lint.analysis.launches import Launch, launches, variable_path
+from podplan.lint.target import Hit, Subject
 
 _PREFIXES = ("OMPI", "PRTE")  # the second is that of the program that starts processes in Open MPI 5
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import texts
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import texts
 from podplan.launchers.mpirun import Mpirun
-from podplan.lint.checks._jobs import kind_of
-from podplan.lint.checks._launches import programs
-from podplan.lint.checks._ssh_names import handed_on_by_itself
-from podplan.lint.checks._training import env
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import kind_of
+from podplan.lint.analysis.launches import programs
+from podplan.lint.analysis.ssh_names import handed_on_by_itself
+from podplan.lint.analysis.training import env
+from podplan.lint.target import Hit, Subject
 
 # Options that only the mpirun of Open MPI has; that of MPICH and Intel MPI hands on every variable.
 _OF_OPEN_MPI = frozenset({"mca", "allow_run_as_root", "map_by", "bind_to", "oversubscribe", "prtemca"})

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes import shape
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._inventory import entry, section
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, namespace, pods, shown_list, spec_of, strangers
-from podplan.lint.checks._resources import place as place_of
-from podplan.lint.checks._resources import resources
-from podplan.lint.checks._words import options, options_in
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes import accessors
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.inventory import entry, section
+from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, namespace, pods, shown_list, spec_of, strangers
+from podplan.lint.analysis.resources import place as place_of
+from podplan.lint.analysis.resources import resources
+from podplan.lint.analysis.words import options, options_in
+from podplan.lint.target import Hit, Job, Subject
 
 RDMA = pattern(r"rdma/.+|[^/]+/(?:.*(?:hca|roce|rdma|mlnx|infiniband|ib_).*)|vpc\.amazonaws\.com/efa")
 # Its nodes come without a limit on locked memory (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
@@ -113,7 +113,7 @@ def _port_called(job: Job, role: str, name: str) -> int | None:
         for _, container in entries(mapping(group.doc.data, "spec"), "containers"):
             for _, port in entries(container, "ports"):
                 if group.role == role and text(port, "name") == name:
-                    return shape.number(port, "containerPort")
+                    return accessors.number(port, "containerPort")
     return None
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.groups import Group
+from podplan.core.provenance import Doc, Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import mapping, text
-from podplan.lint.checks._inventory import allocatable, eligible, entry, node_groups_with
-from podplan.lint.checks._jobs import gpu_place, gpus, mode, replicas_of
-from podplan.lint.checks._resources import accelerators, containers, effective, place, resources, shown
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Doc, Path
-from podplan.typing import Any
+from podplan.kubernetes.accessors import mapping, text
+from podplan.lint.analysis.inventory import allocatable, eligible, entry, node_groups_with
+from podplan.lint.analysis.jobs import gpu_place, gpus, mode, replicas_of
+from podplan.lint.analysis.resources import accelerators, containers, effective, place, resources, shown
+from podplan.lint.target import Hit, Job, Subject
 
 # The largest servers that are sold with such GPUs; single machines with 16 are out of production.
 GPUS_OF_A_SERVER = 8

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from posixpath import normpath
 
-from podplan.kubernetes.shape import entries, text
-from podplan.lint.checks._processes import programs_of
-from podplan.lint.checks._resources import containers, init_containers
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, text
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.resources import containers, init_containers
 from podplan.lint.checks.outputs import Where, mount_of, named_values, trainings, volume_of
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE")
 _TRUE = frozenset(("1", "on", "yes", "true"))

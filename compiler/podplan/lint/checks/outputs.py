@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from posixpath import normpath
 
-from podplan.findings import Path, below
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.core.findings import Path, below
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers.processes import Process
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import kind_of, mode
-from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.checks._processes import programs_of
-from podplan.lint.checks._resources import containers, init_containers, training
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.lint.analysis.jobs import kind_of, mode
+from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.resources import containers, init_containers, training
+from podplan.lint.target import Hit, Job, Subject
 
 # Names of options and variables in lower case with underscores, without what stands before the last dot.
 _PLACE = r"(?:dir|path|folder|root|directory)"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
-from podplan.findings import Path, value_at
-from podplan.kubernetes.shape import entries, mapping
-from podplan.lint.checks._profile_files import documents, leaves
-from podplan.lint.subject import Hit, Subject
-from podplan.provenance import Doc, Place, trace
-from podplan.typing import Any
+from podplan.core.findings import Path, value_at
+from podplan.core.provenance import Doc, Place, trace
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping
+from podplan.lint.analysis.profile_files import documents, leaves
+from podplan.lint.target import Hit, Subject
 
 # What of the spec of a CR a field of the profile says; the longest beginning of a path counts.
 FIELDS: dict[Path, str] = {

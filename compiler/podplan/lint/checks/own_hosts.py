@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._jobs import mode
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.target import Hit, Job, Subject
 
 _HOST_VARIABLE = pattern(r".*(?:_ADDR|_ADDRESS|_HOST|_HOSTS|_ENDPOINT|_ENDPOINTS|_SERVER|_SERVERS|_MASTER)")
 _OPTION = pattern(r"--?(?:master[-_]addr|rdzv[-_]endpoint|main_process_ip|hosts?|H)")
@@ -29,7 +29,7 @@ def unknown_replica_host(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
     """A replica of the job as a host, where there is none of that name; values ``host`` and ``why``."""
     job = subject.job
     strings = [found for group in job.pods for found in _doubtful(job, group)]
-    name = _hosts.replica_name(job) if strings else None
+    name = pod_hosts.replica_name(job) if strings else None
     if name is None or mode(job, "debug") or mode(job, "pause"):
         return
     bare = re.sub(r"\?P<\w+>", "", name.pattern)
@@ -40,7 +40,7 @@ def unknown_replica_host(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
         for found in word.finditer(value):
             if not (is_host or found["before"] or found["port"]):
                 continue
-            why = _hosts.missing(job, found["host"])
+            why = pod_hosts.missing(job, found["host"])
             if why:
                 yield Hit(path, {"host": found["host"], "why": why}, doc=group.doc, group=group)
                 break
@@ -48,9 +48,9 @@ def unknown_replica_host(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit
 
 def _doubtful(job: Job, group: Group) -> Iterator[tuple[Group, Path, str, bool]]:
     """The strings of a Pod that may name a replica which is not there; most jobs have none."""
-    begins = f"{_hosts.job_name(job)}-"
+    begins = f"{pod_hosts.job_name(job)}-"
     for path, value, is_host in _strings(group, begins):
-        if not _hosts.has_service(job, _PORT.sub("", value)):
+        if not pod_hosts.has_service(job, _PORT.sub("", value)):
             yield group, path, value, is_host
 
 

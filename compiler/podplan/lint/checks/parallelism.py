@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from podplan.core.typing import Any
 from podplan.launchers.torchrun import Torchrun
 from podplan.launchers.words import Word
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode, replicas_written
-from podplan.lint.checks._launches import launches
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, replicas_written
+from podplan.lint.analysis.launches import launches
+from podplan.lint.target import Hit, Subject
 
 Size = tuple[str, Word]  # what is split, and the word that says into how many
 
@@ -33,7 +33,7 @@ def indivisible_world(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     if mode(job, "debug"):
         return
     if kind_of(job) == "DeepSpeedJob":
-        line, hosts = line_of(job), _hosts.hostfile(job)
+        line, hosts = line_of(job), pod_hosts.hostfile(job)
         if line is None or line.custom or not is_plain(line.read):
             return
         world = sum(each.replicas * (each.slots or 0) for each in hosts)

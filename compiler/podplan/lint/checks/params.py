@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, value_at
-from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._profile_files import ALL, documents, own_file, params_read
-from podplan.lint.subject import Hit, Subject
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.core.findings import Path, value_at
+from podplan.core.provenance import Doc
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
+from podplan.lint.analysis.profile_files import ALL, documents, own_file, params_read
+from podplan.lint.target import Hit, Subject
 
 
 def unused_param(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

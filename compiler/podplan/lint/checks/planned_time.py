@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, below
-from podplan.groups import Group
-from podplan.kubernetes.shape import mapping, texts
+from podplan.core.findings import Path, below
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers import processes
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import mode, spec_of
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._options import of_program
-from podplan.lint.checks._processes import process_of
-from podplan.lint.checks._resources import training
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import mode, spec_of
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.script_options import of_program
+from podplan.lint.target import Hit, Subject
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 # The last part of an option that says how long to run, and the unit in its name.

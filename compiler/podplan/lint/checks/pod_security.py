@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from podplan.findings import Path, value_at
+from podplan.core.findings import Path, value_at
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any, NamedTuple
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, CAPABILITIES_OF_SOME, starts_sshd
 from podplan.lint.checks.networks import rdma_device
 from podplan.lint.pod_security import beyond_baseline, may_break
 from podplan.lint.pod_security.pod import CONTAINER_LISTS, containers, mapping, members, spec, texts, written
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 WITHOUT_IPC_LOCK = " and raise the limit of locked memory on the nodes instead (NET003)"
 # A folder of data: none of the system, of users, or of what runs there.

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.suggestions import nearest
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._jobs import gpu_place, gpus, mode, namespace, replicas_of, shown_list
-from podplan.lint.checks._resources import accelerators, containers, effective
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.jobs import gpu_place, gpus, mode, namespace, replicas_of, shown_list
+from podplan.lint.analysis.resources import accelerators, containers, effective
 from podplan.lint.checks.node_shapes import most_on_a_node
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.nearest import nearest
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject
 
 HOSTNAME = "kubernetes.io/hostname"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import shown_list
-from podplan.lint.subject import Hit, Subject
-from podplan.nearest import did_you_mean
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.suggestions import did_you_mean
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.analysis.jobs import shown_list
+from podplan.lint.target import Hit, Subject
 
 # What becomes of a container whose port the kubelet cannot find: an error is no failed probe.
 _EFFECT = {

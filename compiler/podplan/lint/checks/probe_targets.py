@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, below
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._processes import programs_of
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.core.findings import Path, below
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.target import Hit, Subject
 
 _EFFECT = {
     "livenessProbe": "the kubelet kills the container again and again, although it works",

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.facts import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
-from podplan.findings import Path, value_at
-from podplan.groups import Group
+from podplan.core.findings import Path, value_at
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.t9k.behaviors import DEEPSPEED_HOSTFILE_PATH as HOSTFILE_PATH
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import mapping, text
+from podplan.kubernetes.accessors import mapping, text
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.colossalai import ColossalAI
 from podplan.launchers.deepspeed import DeepSpeed
 from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.torchrun import Torchrun
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._hosts import hostfile
-from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
-from podplan.lint.checks._launches import Launch, counted, launches, one_process, variable_path
-from podplan.lint.checks._resources import accelerators, entries, training
-from podplan.lint.checks._training import env
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, pods, spec_of
+from podplan.lint.analysis.launches import Launch, counted, launches, one_process, variable_path
+from podplan.lint.analysis.pod_hosts import hostfile
+from podplan.lint.analysis.resources import accelerators, entries, training
+from podplan.lint.analysis.training import env
 from podplan.lint.checks.gpus import listed_devices
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject
 
 
 class Count(NamedTuple):

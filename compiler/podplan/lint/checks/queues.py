@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
 
-from podplan.findings import Path
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc, trace
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.checks._jobs import (
-    Instance,
-    named,
-    namespace,
-    pod_group,
-    queue_of,
-    shown_list,
-    spec_of,
-)
-from podplan.lint.checks._resources import effective, shown
-from podplan.lint.checks._together import Again, named_place
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Doc, trace
-from podplan.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.cross_job import Again, named_place
+from podplan.lint.analysis.inventory import absent, elsewhere, entry, is_for, section
+from podplan.lint.analysis.jobs import Instance, named, namespace, pod_group, queue_of, shown_list, spec_of
+from podplan.lint.analysis.resources import effective, shown
+from podplan.lint.target import Hit, Job, Subject
 
 DURATION = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 

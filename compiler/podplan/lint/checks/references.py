@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._inventory import absent, elsewhere, entry, is_for, section
-from podplan.lint.checks._jobs import namespace, shown_list, written
-from podplan.lint.checks._resources import containers, init_containers
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.typing import Any, NamedTuple
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.analysis.inventory import absent, elsewhere, entry, is_for, section
+from podplan.lint.analysis.jobs import namespace, shown_list, written
+from podplan.lint.analysis.resources import containers, init_containers
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 # The types of volumes that name a Secret or ConfigMap.
 _NAMING = frozenset({"configMap", "secret", "projected"})

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, value_at
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path, value_at
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.kubelet import environment
 from podplan.launchers.torchrun import Torchrun
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode, replicas_written, spec_of
-from podplan.lint.checks._launches import (
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, replicas_written, spec_of
+from podplan.lint.analysis.launches import (
     Launch,
     assignment_place,
     counted,
@@ -25,10 +28,7 @@ from podplan.lint.checks._launches import (
     same_on,
     variable_path,
 )
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject
 
 # The variables by which scripts themselves find rank 0.
 _MASTER = "MASTER_ADDR"
@@ -113,7 +113,7 @@ def rendezvous_not_shared(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hi
 def rendezvous_at_address(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:
     """An IP address as the host; values ``host`` and ``by``."""
     for meeting in _meetings(subject.job):
-        if meeting.written and _hosts.is_address(meeting.host):
+        if meeting.written and pod_hosts.is_address(meeting.host):
             values = {"host": meeting.host, "by": meeting.by}
             yield Hit(meeting.path, values, doc=meeting.doc, group=meeting.group)
 
@@ -122,10 +122,10 @@ def _wrong(job: Job, meeting: Meeting) -> str:
     host, pods = meeting.host, counted(meeting.pods, "Pod")
     if meeting.own:
         return f"{meeting.by} meets at {host}, {meeting.own}, which is another one in each of the {pods}"
-    other_job = _hosts.of_other_job(job, host)
+    other_job = pod_hosts.of_other_job(job, host)
     if other_job:
-        return f"{meeting.by} meets at {host}, a replica of {other_job} and not of {_hosts.job_name(job)}"
-    if _hosts.is_loopback(host):
+        return f"{meeting.by} meets at {host}, a replica of {other_job} and not of {pod_hosts.job_name(job)}"
+    if pod_hosts.is_loopback(host):
         if meeting.launch is not None and _is_standalone(meeting.launch):
             return f"with --standalone each of the {pods} waits for the others at its own localhost"
         if meeting.written:
@@ -133,7 +133,7 @@ def _wrong(job: Job, meeting: Meeting) -> str:
         line = meeting.launch.torchrun if meeting.launch is not None else None
         no = "--rdzv_endpoint" if line is not None and line.backend == "c10d" else "host"
         return f"{meeting.by} is told no {no}, so each of the {pods} waits for the others at {host}"
-    found = _hosts.pod(job, host)
+    found = pod_hosts.pod(job, host)
     if found is None or not meeting.by_rank:
         return ""
     # deepspeed counts the nodes as its hostfile lists them: by index.
@@ -237,7 +237,7 @@ def _own_address(written: str, container: Mapping[str, Any]) -> str:
 
 
 def _of_deepspeed(job: Job) -> Iterator[Meeting]:
-    line, hosts = line_of(job), _hosts.hostfile(job)
+    line, hosts = line_of(job), pod_hosts.hostfile(job)
     pods = sum(each.replicas for each in hosts)
     if line is None or pods < 2 or job.cr is None or not line.read.master_addr:
         return

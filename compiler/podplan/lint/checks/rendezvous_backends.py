@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.suggestions import did_you_mean
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.accelerate import Accelerate
 from podplan.launchers.torchrun import BACKENDS, ETCD, Torchrun
-from podplan.lint.checks import _hosts
-from podplan.lint.checks._colossalai_line import line_of
-from podplan.lint.checks._launches import Launch, launches, of_replica, variable_path
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.nearest import did_you_mean
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.lint.analysis import pod_hosts
+from podplan.lint.analysis.colossalai_line import line_of
+from podplan.lint.analysis.launches import Launch, launches, of_replica, variable_path
+from podplan.lint.target import Hit, Job, Subject
 
 # What scripts give to torch.distributed.init_process_group.
 _PROCESS_GROUPS = ("nccl", "gloo", "mpi", "ucc", "xccl", "hccl", "cncl", "rccl")
@@ -95,9 +95,9 @@ def _not_etcd(job: Job, facts: Torchrun) -> str:
     host = facts.host
     if host is None:
         return "" if "rdzv_endpoint" in facts.given else "localhost:2379, for no endpoint is given"
-    if _hosts.is_loopback(host):
+    if pod_hosts.is_loopback(host):
         return host
-    found = _hosts.pod(job, host)
+    found = pod_hosts.pod(job, host)
     if found is None or _may_run_etcd(found[0]):
         return ""
     return f"{host}, a Pod of this job that runs no etcd"

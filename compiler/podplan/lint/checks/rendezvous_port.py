@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.target import Hit, Job, Subject
 
 
 def rendezvous_port(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

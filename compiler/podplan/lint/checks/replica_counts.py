@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._jobs import kind_of, roles, spec_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
+from podplan.lint.analysis.jobs import kind_of, roles, spec_of
+from podplan.lint.target import Hit, Job, Subject
 
 # The types that a kind must have, and what happens without one.
 _NEEDED: dict[str, dict[str, str]] = {

@@ -13,20 +13,20 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from posixpath import normpath
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._inventory import entry, section
-from podplan.lint.checks._jobs import namespace, shown_list, written
-from podplan.lint.checks._programs import Program, programs_read
-from podplan.lint.checks._resources import containers, init_containers
-from podplan.lint.checks._together import Again
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc, trace
+from podplan.core.replica_groups import Group
+from podplan.core.suggestions import did_you_mean
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.cross_job import Again
+from podplan.lint.analysis.inventory import entry, section
+from podplan.lint.analysis.jobs import namespace, shown_list, written
+from podplan.lint.analysis.programs import Program, programs_read
+from podplan.lint.analysis.resources import containers, init_containers
 from podplan.lint.checks.claims import are_on_several_nodes, hit_of_claim, mounting, users
 from podplan.lint.checks.references import SECTIONS, Reference, references
-from podplan.lint.subject import Hit, Job
-from podplan.nearest import did_you_mean
-from podplan.provenance import Doc, trace
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job
 
 _CONTENT = {"Secret": ("data", "stringData"), "ConfigMap": ("data", "binaryData")}
 # Labels and annotations of tools that fill or extend an object in the cluster.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import value_at
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping
-from podplan.lint.checks import _env_sources as env_sources
-from podplan.lint.checks._colossalai_line import line_of
-from podplan.lint.checks._jobs import kind_of, mode, pods, spec_of
-from podplan.lint.checks._training import env
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Path, trace
-from podplan.typing import Any
+from podplan.core.findings import value_at
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Path, trace
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping
+from podplan.lint.analysis import env_sources
+from podplan.lint.analysis.colossalai_line import line_of
+from podplan.lint.analysis.jobs import kind_of, mode, pods, spec_of
+from podplan.lint.analysis.training import env
+from podplan.lint.target import Hit, Job, Subject
 
 # What each launcher gives its processes itself, whatever the variables of the container say.
 _BY_LAUNCHER = {

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, below
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import kind_of, mode, pods, roles, spec_of, written
-from podplan.lint.checks._processes import programs_of
-from podplan.lint.checks._resources import training
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.findings import Path, below
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.analysis.jobs import kind_of, mode, pods, roles, spec_of, written
+from podplan.lint.analysis.processes import programs_of
+from podplan.lint.analysis.resources import training
+from podplan.lint.target import Hit, Job, Subject
 
 INSTEAD = {
     "ColossalAIJob": "leave it out: a ColossalAIJob restarts no Pod",

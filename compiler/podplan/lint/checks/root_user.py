@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
+from podplan.lint.target import Hit, Subject
 
 
 def root_user_refused(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path
-from podplan.groups import Group
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any, NamedTuple
 from podplan.kubernetes import quantities
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers.words import Word
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, shown_list
-from podplan.lint.checks._launches import launches, of_replica, one_process
-from podplan.lint.checks._resources import accelerators, containers, init_containers, shown, training
-from podplan.lint.checks._resources import entries as resource_entries
-from podplan.lint.checks._words import options_in
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, shown_list
+from podplan.lint.analysis.launches import launches, of_replica, one_process
+from podplan.lint.analysis.resources import accelerators, containers, init_containers, shown, training
+from podplan.lint.analysis.resources import entries as resource_entries
+from podplan.lint.analysis.words import options_in
 from podplan.lint.checks.gpus import only_launches
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.patterns import pattern
-from podplan.provenance import Doc
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Job, Subject, for_one
 
 SHM = "/dev/shm"
 LOADERS = pattern(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import mapping
 from podplan.launchers.kubelet import environment, expand
-from podplan.lint.checks._deepspeed_line import line_of
-from podplan.lint.checks._jobs import kind_of, spec_of
-from podplan.lint.checks._over_ssh import hosts_place, over_ssh
-from podplan.lint.checks._remote_arguments import (
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.jobs import kind_of, spec_of
+from podplan.lint.analysis.over_ssh import hosts_place, over_ssh
+from podplan.lint.analysis.remote_arguments import (
     COLOSSALAI,
     SCRIPT,
     Regime,
@@ -21,13 +24,10 @@ from podplan.lint.checks._remote_arguments import (
     spelling,
     survives,
 )
-from podplan.lint.checks._remote_shell import Arrival
-from podplan.lint.checks._training import Written, role_called, training
-from podplan.lint.subject import Hit, Job, Subject, for_one
-from podplan.patterns import pattern
+from podplan.lint.analysis.remote_shell import Arrival
+from podplan.lint.analysis.training import Written, role_called, training
+from podplan.lint.target import Hit, Job, Subject, for_one
 from podplan.redaction.secret_names import names_secret
-from podplan.shortening import shortened
-from podplan.typing import Any, NamedTuple
 
 _LONGEST_SHOWN = 60
 # What somebody writes who wants it to be replaced.

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, text
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.path_syntax import show
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, text
 from podplan.launchers.kubelet import environment
-from podplan.lint.checks._jobs import kind_of, mode, spec_of
-from podplan.lint.checks._over_ssh import hosts_place, over_ssh
-from podplan.lint.checks._remote_arguments import COLOSSALAI, SCRIPT, arrives, deepspeed_version
-from podplan.lint.checks._ssh_names import of_the_runtime
-from podplan.lint.checks._training import Written, env, role_called, training
+from podplan.lint.analysis.jobs import kind_of, mode, spec_of
+from podplan.lint.analysis.over_ssh import hosts_place, over_ssh
+from podplan.lint.analysis.remote_arguments import COLOSSALAI, SCRIPT, arrives, deepspeed_version
+from podplan.lint.analysis.ssh_names import of_the_runtime
+from podplan.lint.analysis.training import Written, env, role_called, training
 from podplan.lint.checks.reserved_env import set_by_launcher
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.selecting import show
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 _SAME_IN_ALL_PODS = ("metadata.namespace", "spec.serviceAccountName")
 # What deepspeed exports by itself (deepspeed/launcher/runner.py, EXPORT_ENVS).

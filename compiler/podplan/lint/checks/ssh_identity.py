@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group
-from podplan.kubernetes.shape import entries, mapping, text
-from podplan.lint.checks._jobs import SSH_KINDS, kind_of, mode, namespace, spec_of
-from podplan.lint.selection import enforced
-from podplan.lint.subject import Hit, Subject
-from podplan.provenance import Doc
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.provenance import Doc
+from podplan.core.replica_groups import Group
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text
+from podplan.lint.analysis.jobs import SSH_KINDS, kind_of, mode, namespace, spec_of
+from podplan.lint.rule_selection import enforced
+from podplan.lint.target import Hit, Subject
 
 KEYS = "ssh-keys"  # the volume of the keys in the lowered Pods
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import mapping, texts
+from podplan.core.provenance import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers.sshd import CAPABILITIES_AS_ROOT, starts_sshd
-from podplan.lint.checks._jobs import mode, shown_list
-from podplan.lint.subject import Hit, Subject
-from podplan.provenance import Path
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import mode, shown_list
+from podplan.lint.target import Hit, Subject
 
 
 def sshd_without_capabilities(subject: Subject, _: Mapping[str, Any]) -> Iterator[Hit]:

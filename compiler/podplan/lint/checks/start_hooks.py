@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers import endings, processes
-from podplan.lint.subject import Hit, Subject
-from podplan.typing import Any
+from podplan.lint.target import Hit, Subject
 
 _HOOK: Path = ("lifecycle", "postStart", "exec", "command")
 

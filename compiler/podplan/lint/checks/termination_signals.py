@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path, below
-from podplan.kubernetes.shape import entries, mapping, text
+from podplan.core.findings import Path, below
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text
 from podplan.launchers.exit_status import is_training, is_work
 from podplan.launchers.processes import Process, steps
 from podplan.launchers.signals import Unsignalled, unsignalled
-from podplan.lint.checks._jobs import mode
-from podplan.lint.checks._processes import process_of
+from podplan.lint.analysis.jobs import mode
+from podplan.lint.analysis.processes import process_of
 from podplan.lint.checks.exec_words import is_of_controller
 from podplan.lint.checks.exit_statuses import command_name
 from podplan.lint.checks.grace_period import DEFAULT_GRACE
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.lint.target import Hit, Subject
 
 # Options and variables by which a program saves its state when it is told to end.
 _HANDLES = pattern(

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import mapping, texts
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping, texts
 from podplan.launchers.argparse import parse
 from podplan.launchers.torchrun import ETCD, GRAMMAR
 from podplan.launchers.words import Word
-from podplan.lint.checks._jobs import counted, mode, pods, replicas_written, spec_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any
+from podplan.lint.analysis.jobs import counted, mode, pods, replicas_written, spec_of
+from podplan.lint.target import Hit, Job, Subject
 
 # What the controller says where a field of torchrunConfig is set; it always says nnodes and rdzv_endpoint.
 _FIELDS = {"rdzv_backend": "rdzvBackend", "nproc_per_node": "procPerNode", "max_restarts": "maxRestarts"}

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._resources import containers, init_containers
-from podplan.lint.subject import Hit, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.resources import containers, init_containers
+from podplan.lint.target import Hit, Subject
 
 DEEPEST = 20  # folders of a path that mounts are compared with
 # Where programs keep what only they need.

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import entries, mapping, text, texts
-from podplan.lint.checks._jobs import mode, roles, spec_of
-from podplan.lint.checks._launches import Launch, launches
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.provenance import Path
-from podplan.typing import Any
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import entries, mapping, text, texts
+from podplan.lint.analysis.jobs import mode, roles, spec_of
+from podplan.lint.analysis.launches import Launch, launches
+from podplan.lint.target import Hit, Job, Subject
 
 # Labels and taints of nodes that the provider takes back at any time.
 _TAKEN_AWAY = pattern(

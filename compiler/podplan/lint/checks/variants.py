@@ -6,11 +6,11 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 
-from podplan.kubernetes.shape import mapping
-from podplan.lint.checks._profile_files import ALL, documents, leaves, own_file, params_read
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.provenance import Doc, trace
-from podplan.typing import Any
+from podplan.core.provenance import Doc, trace
+from podplan.core.typing import Any
+from podplan.kubernetes.accessors import mapping
+from podplan.lint.analysis.profile_files import ALL, documents, leaves, own_file, params_read
+from podplan.lint.target import Hit, Job, Subject
 
 # What a base may give besides values: where it has one of these, it is not judged by its values alone.
 _OF_THE_WHOLE = ("environments", "matrix", "naming")

@@ -10,20 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from podplan.findings import Path, TextPath, below
-from podplan.groups import Group, at_index
-from podplan.kubernetes.shape import entries, mapping, text, texts
+from podplan.core.findings import Path, TextPath, below
+from podplan.core.lazy_regex import pattern
+from podplan.core.replica_groups import Group, at_index
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.accessors import entries, mapping, text, texts
 from podplan.launchers import processes
 from podplan.launchers.mpirun import Mpirun
 from podplan.launchers.processes import ShellString
 from podplan.launchers.shell import Block, Node
-from podplan.lint.checks._hosts import is_loopback, pod, short
-from podplan.lint.checks._jobs import counted, mode, roles, spec_of
-from podplan.lint.checks._launches import launches
-from podplan.lint.checks._processes import process_of
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.patterns import pattern
-from podplan.typing import Any, NamedTuple
+from podplan.lint.analysis.jobs import counted, mode, roles, spec_of
+from podplan.lint.analysis.launches import launches
+from podplan.lint.analysis.pod_hosts import is_loopback, pod, short
+from podplan.lint.analysis.processes import process_of
+from podplan.lint.target import Hit, Job, Subject
 
 _LOOP = pattern(
     r"\b(?:until|while\s+!)\s+(?P<asks>[^;\s][^;\n]{0,499})[;\n]\s*do\b(?P<body>.{0,2000}?)\bdone\b",

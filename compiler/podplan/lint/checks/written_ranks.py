@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from podplan.findings import Path
-from podplan.groups import Group, at_index
+from podplan.core.findings import Path
+from podplan.core.replica_groups import Group, at_index
+from podplan.core.typing import Any, NamedTuple
 from podplan.launchers import kubelet
-from podplan.lint.checks._hosts import is_loopback, pod
-from podplan.lint.checks._jobs import counted, gpus, mode, replicas_written
-from podplan.lint.checks._launches import Launch, last, launches, same_on, variable_path
-from podplan.lint.checks._options import given
-from podplan.lint.checks._resources import training
-from podplan.lint.checks._training import env
-from podplan.lint.subject import Hit, Job, Subject
-from podplan.typing import Any, NamedTuple
+from podplan.lint.analysis.jobs import counted, gpus, mode, replicas_written
+from podplan.lint.analysis.launches import Launch, last, launches, same_on, variable_path
+from podplan.lint.analysis.pod_hosts import is_loopback, pod
+from podplan.lint.analysis.resources import training
+from podplan.lint.analysis.script_options import given
+from podplan.lint.analysis.training import env
+from podplan.lint.target import Hit, Job, Subject
 
 # The names of a rank and of the world that it belongs to: variables, and options of scripts.
 _VARIABLES = (("RANK", "WORLD_SIZE"), ("JAX_PROCESS_ID", "JAX_NUM_PROCESSES"))

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from podplan.core.typing import Any, NamedTuple
 from podplan.lint.pod_security import baseline, restricted
 from podplan.lint.pod_security.pod import Violation
-from podplan.typing import Any, NamedTuple
 
 
 class Control(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podplan.core.typing import Any
 from podplan.lint.pod_security.pod import (
     Violation,
     containers,
@@ -20,7 +21,6 @@ from podplan.lint.pod_security.pod import (
     spec,
     texts,
 )
-from podplan.typing import Any
 
 HOST_NAMESPACES = {
     "hostNetwork": "network",

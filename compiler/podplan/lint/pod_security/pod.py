@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from podplan.findings import Path
-from podplan.kubernetes.wording import entry_name
-from podplan.shortening import shortened
-from podplan.typing import Any, NamedTuple
+from podplan.core.findings import Path
+from podplan.core.truncation import shortened
+from podplan.core.typing import Any, NamedTuple
+from podplan.kubernetes.messages import entry_name
 
 Violation = tuple[Path, str]
 

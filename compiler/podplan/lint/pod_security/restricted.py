@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from podplan.core.typing import Any
 from podplan.lint.pod_security.baseline import added_capabilities, forbidden_profiles, unmasked_proc
 from podplan.lint.pod_security.pod import (
     Violation,
@@ -22,7 +23,6 @@ from podplan.lint.pod_security.pod import (
     spec,
     texts,
 )
-from podplan.typing import Any
 
 # "image" is allowed at every version since Kubernetes 1.33, which changed the rule for the older ones too.
 VOLUME_TYPES = (

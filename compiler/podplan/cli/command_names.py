@@ -1,0 +1,28 @@
+"""The commands, and the module below podplan.cli of each."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "check": "check",
+    "render": "render",
+    "lower": "lower",
+    "diff": "diff",
+    "why": "why",
+    "status": "status",
+    "graph": "graph",
+    "import": "import_command",
+    "fmt": "fmt",
+    "migrate": "migrate",
+    "rules": "rules",
+    "explain": "explain",
+    "baseline": "baseline",
+    "test": "test",
+    "schema": "schema",
+    "cmp": "cmp",
+    "clean": "clean",
+    "init": "init",
+    "completion": "completion",
+    "lsp": "lsp",
+    "action": "action",
+    "version": "version",
+}

@@ -1,0 +1,72 @@
+"""On which line of a TOML file each key stands, since tomllib does not tell."""
+
+from __future__ import annotations
+
+import re
+
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')"""
+_KEY = pattern(rf"[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*")
+_PARTS = pattern(_PART)
+_HEADER = pattern(rf"[ \t]*(\[\[?)[ \t]*({_PART}(?:[ \t]*\.[ \t]*{_PART})*)[ \t]*\]\]?")
+# What may hold a bracket, a line break or a # that is none: strings and comments.
+_TOKEN = pattern(
+    r'"""(?:[^\\]|\\.)*?"""|'
+    + r"'''.*?'''|"
+    + r'"(?:[^"\\\n]|\\.)*"|'
+    + r"'[^'\n]*'|"
+    + r"#[^\n]*|[\[\]{}\n]",
+    re.DOTALL,
+)
+MOST_PARTS = 8  # of a dotted key that are told apart
+
+
+def lines_of(text: str) -> dict[Path, int]:
+    """The 1-based line of each table and key of a TOML text that is valid; keys in braces are left out."""
+    found: dict[Path, int] = {}
+    counts: dict[Path, int] = {}
+    table: Path = ()
+    position, line = 0, 1
+    while position < len(text):
+        header = _HEADER.match(text, position)
+        key = None if header else _KEY.match(text, position)
+        if header:
+            table = _within(_names(header[2]), counts)
+            if header[1] == "[[":
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, counts[table])
+            found.setdefault(table, line)
+        elif key and text.startswith("=", key.end()):
+            names = _names(key[1])
+            for depth in range(1, min(len(names), MOST_PARTS) + 1):
+                found.setdefault((*table, *names[:depth]), line)
+        after = _end_of_statement(text, position if not header else header.end())
+        line += text.count("\n", position, after)
+        position = after
+    return found
+
+
+def _end_of_statement(text: str, position: int) -> int:
+    """Where the line begins that follows a statement, however many lines its value takes."""
+    depth = 0
+    for token in _TOKEN.finditer(text, position):
+        if token[0] == "\n" and depth <= 0:
+            return token.end()
+        depth += (token[0] in "[{") - (token[0] in "]}")
+    return len(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part[1:-1] if part[0] in "\"'" else part for part in _PARTS.findall(text))
+
+
+def _within(names: tuple[str, ...], counts: dict[Path, int]) -> Path:
+    """A table's path, where some of the tables above it may be the last of a list."""
+    path: Path = ()
+    for number, name in enumerate(names):
+        path = (*path, name)
+        if path in counts and number < len(names) - 1:
+            path = (*path, counts[path])
+    return path

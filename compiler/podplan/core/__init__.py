@@ -1,0 +1,1 @@
+"""Types and functions that every step uses."""

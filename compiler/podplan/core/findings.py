@@ -1,0 +1,216 @@
+"""What podplan says: a Problem is made by a check, a Finding is a Problem with its place in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+
+from podplan.core.typing import Any, NamedTuple
+
+Path = tuple[str | int, ...]
+
+
+class TextPath(tuple[str | int, ...]):
+    """A path to a string with the range of its text that is meant: 0-based offsets, the end exclusive.
+
+    It equals the path without the range, and what is made of it, such as a slice, has none.
+    """
+
+    text_range: tuple[int, int]
+
+    def __new__(cls, path: Path, text_range: tuple[int, int]) -> TextPath:
+        made = super().__new__(cls, path)
+        made.text_range = text_range
+        return made
+
+
+def below(base: Path, path: Path) -> Path:
+    """``path`` under ``base``, with the range of text that it may have."""
+    joined = (*base, *path)
+    return TextPath(joined, path.text_range) if isinstance(path, TextPath) else joined
+
+
+class Severity(IntEnum):
+    """How bad a finding is; the order of the numbers is the order of importance."""
+
+    INFO = 0
+    WARNING = 1
+    ERROR = 2
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Change(NamedTuple):
+    """What would repair a problem, told of a document and not of its text.
+
+    ``op`` is "rename" (the key at ``path`` becomes ``value``), "set" (``path`` gets ``value``, and need not
+    be there before), "prepend" (``value`` becomes the first entries of the list at ``path``), "quote" (the
+    word at ``path`` becomes a string) or "remove". ``more`` are changes that belong to it. It is ``safe`` if
+    the job does the same afterwards, or did not run before: docs/fixes.md says so for each of them.
+    """
+
+    title: str
+    op: str
+    path: Path
+    value: Any = None
+    safe: bool = False
+    more: tuple[Change, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Change, ...]:
+        """All changes that are made together."""
+        return (self, *self.more)
+
+
+class Problem(NamedTuple):
+    """What a check found in one document, before anybody looked up the line.
+
+    ``path`` leads to the value in the document that was checked (for a missing field: to the mapping
+    that lacks it). ``on_key`` points at the key instead of the value. ``related`` are further places
+    in the same document, each with a short label. ``by_choice`` points at the line that chose the value
+    by name, such as ``hardware:`` of a profile, where there is one: others share what is written there.
+    ``change`` repairs it.
+    """
+
+    rule: str
+    message: str
+    path: Path = ()
+    on_key: bool = False
+    help: str = ""
+    related: tuple[tuple[Path, str], ...] = ()
+    by_choice: bool = False
+    change: Change | None = None
+
+
+class Location(NamedTuple):
+    """A stretch of a file: lines and columns 1-based, columns in code points, the end exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    path: Path
+
+
+class Related(NamedTuple):
+    """A second place that belongs to a finding, and what is to be seen there."""
+
+    location: Location
+    message: str
+
+
+class Lowered(NamedTuple):
+    """The lowered object that a finding is about; ``indexes`` is a range such as "0-31", or ""."""
+
+    kind: str
+    name: str
+    indexes: str
+    path: Path
+
+
+class Instances(NamedTuple):
+    """In how many environments and matrix instances of a profile a finding occurs, and in which."""
+
+    hit: int
+    of: int
+    ids: tuple[str, ...]
+
+
+class Edit(NamedTuple):
+    """A stretch of a file that becomes ``text``; lines and columns as in Location, ``start`` and ``end`` are
+    0-based offsets in code points."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    start: int
+    end: int
+    text: str
+
+
+class Fix(NamedTuple):
+    """How to repair a finding, or with ``refused`` why podplan does not.
+
+    The edits of a ``secret`` one are never shown: a report has it without any.
+    """
+
+    title: str
+    safe: bool
+    edits: tuple[Edit, ...] = ()
+    refused: str = ""
+    secret: bool = False
+
+
+class Anchor(NamedTuple):
+    """What a finding hangs on in its document, by which it is known again wherever its line has moved to.
+
+    ``named`` is apiVersion, kind, namespace and name of the document, None where it is no mapping. ``path``
+    is as people write it, and ``value`` is what counts of the value there: of a ``secret`` one nothing.
+    """
+
+    named: dict[str, Any] | None
+    path: str
+    value: Any
+    secret: bool = False
+
+
+class Finding(NamedTuple):
+    """A Problem with everything that a report needs; see docs/findings.md for the JSON form.
+
+    ``anchor`` is its place in the document that ``location.path`` leads into, None for a fault of the text.
+    A ``suppressed`` finding was silenced, for a ``reason`` that somebody gave. ``about`` are the files of the
+    documents that it is about: a fault in a base may be that of a profile.
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    message: str
+    basis: str
+    location: Location
+    level: str
+    object: dict[str, Any] | None = None
+    lowered: Lowered | None = None
+    instances: Instances | None = None
+    related: tuple[Related, ...] = ()
+    help: str = ""
+    anchor: Anchor | None = None
+    suppressed: bool = False
+    reason: str = ""
+    fix: Fix | None = None
+    about: tuple[str, ...] = ()
+
+
+def moved(problem: Problem, place: Callable[[Path], Path]) -> Problem:
+    """``problem`` with every path of it put elsewhere, as where it is about a part of a document."""
+    return problem._replace(
+        path=place(problem.path),
+        related=tuple((place(at), said) for at, said in problem.related),
+        change=problem.change and _change_moved(problem.change, place),
+    )
+
+
+def _change_moved(change: Change, place: Callable[[Path], Path]) -> Change:
+    more = tuple(one._replace(path=place(one.path)) for one in change.more)
+    return change._replace(path=place(change.path), more=more)
+
+
+def pointer(path: Path) -> str:
+    """``path`` as a JSON Pointer (RFC 6901); the root is the empty string."""
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
+
+
+def value_at(data: Any, path: Path) -> Any:
+    """What stands at ``path`` in plain data; None where nothing does."""
+    for step in path:
+        if isinstance(data, dict):
+            data = data.get(step)
+        elif isinstance(data, list) and isinstance(step, int) and 0 <= step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data

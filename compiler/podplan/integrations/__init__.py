@@ -1,0 +1,1 @@
+"""podplan inside other programs: Argo CD, GitHub Actions, editors."""

@@ -1,0 +1,72 @@
+"""What Argo CD says of the cluster that it applies to: KUBE_VERSION and KUBE_API_VERSIONS.
+
+KUBE_VERSION is such as ``1.29`` or ``v1.29.4+eks``; KUBE_API_VERSIONS is a list with commas of what the
+cluster serves, each as ``group/version`` and as ``group/version/Kind``
+(docs/evidence/gitops-argocd.md#destination-cluster).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from podplan.core.typing import Any, NamedTuple
+from podplan.kinds.registry import find_family
+
+_VERSION = re.compile(r"v?1\.([0-9]{1,3})(?![0-9])")
+
+
+class Version(NamedTuple):
+    """The Kubernetes version to check against, and a sentence where it is not that of the cluster."""
+
+    version: str
+    warning: str = ""
+
+
+def version(said: str, known: Sequence[str], default: str) -> Version:
+    """The version of ``known`` (in order) that is nearest to what KUBE_VERSION says; ``default`` for none."""
+    if not said:
+        return Version(default)
+    match = _VERSION.match(said)
+    if match is None:
+        return Version(
+            default, f'KUBE_VERSION is "{said[:30]}", no version of Kubernetes; checked against {default}'
+        )
+    wanted = f"1.{int(match[1])}"
+    if wanted in known:
+        return Version(wanted)
+    nearest = known[0] if int(match[1]) < _minor(known[0]) else known[-1]
+    return Version(
+        nearest,
+        f"the destination runs Kubernetes {wanted}, which is not known here; checked against {nearest}",
+    )
+
+
+def missing(served: str, objects: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A sentence for each kind of CR in ``objects`` that the destination does not serve.
+
+    ``served`` is KUBE_API_VERSIONS; where it is empty, nothing is known and nothing said.
+    """
+    there = {entry.strip() for entry in served.split(",")} - {""}
+    if not there:
+        return []
+    with_kinds = any(_is_kind(entry) for entry in there)
+    said: dict[str, None] = {}
+    for data in objects:
+        api, kind = str(data.get("apiVersion")), data.get("kind")
+        if find_family(api) is None:
+            continue
+        if api not in there and f"{api}/{kind}" not in there:
+            said[f"the destination does not know {api}: install the controller of {kind} there first"] = None
+        elif with_kinds and f"{api}/{kind}" not in there:
+            said[f"the destination knows {api}, but no {kind} in it: its controller is older"] = None
+    return list(said)
+
+
+def _is_kind(entry: str) -> bool:
+    """Whether an entry names a kind: the last part is one, as kinds alone begin with a capital."""
+    return entry.rpartition("/")[2][:1].isupper()
+
+
+def _minor(version: str) -> int:
+    return int(version.partition(".")[2])

@@ -1,0 +1,46 @@
+"""What GitOps tools read in the annotations of a CR; these are no facts of lowering, so no settings of it.
+
+A training job that runs must not be pruned because its file was moved or left out, and Flux replaces ``${…}``
+in whatever it applies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from podplan.core.provenance import Fact
+
+TOOLS = ("none", "argocd", "flux")
+
+ARGOCD_SYNC_OPTIONS = "argocd.argoproj.io/sync-options"
+ARGOCD_SYNC_WAVE = "argocd.argoproj.io/sync-wave"
+ARGOCD_PRUNE = Fact(
+    "gitops.argocd-prune",
+    "Argo CD asks before it deletes a resource with Prune=confirm that is not in git any more",
+    "documented",
+    "docs/evidence/gitops-argocd.md#pruning-with-confirmation",
+    "Prune=confirm",
+)
+FLUX_PRUNE = Fact(
+    "gitops.flux-prune",
+    "Flux does not delete a resource with prune: disabled that is not in its source any more",
+    "documented",
+    "docs/evidence/gitops-flux.md#pruning",
+    "disabled",
+)
+FLUX_SUBSTITUTE = Fact(
+    "gitops.flux-substitute",
+    "Flux replaces no ${VARIABLE} in a resource with substitute: disabled",
+    "documented",
+    "docs/evidence/gitops-flux.md#substitution",
+    "disabled",
+)
+# What a rendered CR is given by the tool that applies it: the value that the fact has, under the annotation.
+ANNOTATIONS: Mapping[str, Mapping[str, Fact]] = {
+    "none": {},
+    "argocd": {ARGOCD_SYNC_OPTIONS: ARGOCD_PRUNE},
+    "flux": {
+        "kustomize.toolkit.fluxcd.io/prune": FLUX_PRUNE,
+        "kustomize.toolkit.fluxcd.io/substitute": FLUX_SUBSTITUTE,
+    },
+}

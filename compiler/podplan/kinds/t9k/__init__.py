@@ -1,0 +1,1 @@
+"""The kinds of TensorStack T9k, and what their controllers share."""

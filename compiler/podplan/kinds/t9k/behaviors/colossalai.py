@@ -1,0 +1,99 @@
+"""What the controller of ColossalAIJob does, in both dialects."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Fact
+
+COLOSSALAI_TRAINING_CONTAINER = Fact(
+    "colossalai.training-container",
+    "the training container of a worker is the one called worker, else the first",
+    "documented",
+    "docs/evidence/t9k-colossalaijob.md#training-container",
+    "worker",
+)
+COLOSSALAI_LAUNCHER_CONTAINER = Fact(
+    "colossalai.launcher-container",
+    "the container of the launcher is called launcher",
+    "documented",
+    "docs/evidence/t9k-colossalaijob.md#launcher-container",
+    "launcher",
+)
+COLOSSALAI_LAUNCHER = Fact(
+    "colossalai.launcher",
+    "one Pod called <base>-launcher starts the training on the workers",
+    "documented",
+    "docs/evidence/t9k-colossalaijob.md#launcher-and-workers",
+    "{base}-{type}",
+    words=("base", "job", "type"),
+)
+COLOSSALAI_LAUNCHER_IMAGE = Fact(
+    "colossalai.launcher-image",
+    "a launcher without an image runs from the image of the workers",
+    "assumed",
+    "docs/evidence/t9k-colossalaijob.md#default-launcher",
+)
+COLOSSALAI_LAUNCHER_RESOURCES = Fact(
+    "colossalai.launcher-resources",
+    "a launcher without resources gets those that the launcher of an MPIJob was seen to have",
+    "assumed",
+    "docs/evidence/t9k-colossalaijob.md#default-launcher",
+    {
+        "requests": {"cpu": "100m", "memory": "100Mi"},
+        "limits": {"cpu": "200m", "memory": "200Mi"},
+    },
+)
+COLOSSALAI_RUN = Fact(
+    "colossalai.run",
+    "the launcher runs colossalai run with a hostfile, the processes of a worker and the script",
+    "assumed",
+    "docs/evidence/t9k-colossalaijob.md#launch-command",
+    [
+        "colossalai run",
+        "--hostfile {hostfile}",
+        "--nproc_per_node {processes}",
+        "--extra_launch_args {launch-arguments}",
+    ],
+    words=("hostfile", "processes", "launch-arguments", "master-addr", "replicas", "base", "job"),
+)
+COLOSSALAI_HOSTFILE_LINE = Fact(
+    "colossalai.hostfile-line",
+    "a line of the hostfile is the host alone: colossalai knows no slots",
+    "anchored",
+    "docs/evidence/t9k-colossalaijob.md#hostfile",
+    "{host}",
+    words=("host",),
+)
+COLOSSALAI_LAUNCH_ARGUMENTS = Fact(
+    "colossalai.launch-arguments",
+    "options of torchrun are handed on as --extra_launch_args, without their dashes and joined by commas",
+    "assumed",
+    "docs/evidence/t9k-colossalaijob.md#options-of-torchrun",
+)
+COLOSSALAI_PROCESSES = Fact(
+    "colossalai.processes",
+    "a worker runs one process unless procPerWorker says otherwise",
+    "documented",
+    "docs/evidence/t9k-colossalaijob.md#processes-per-worker",
+    1,
+)
+COLOSSALAI_HOSTFILE_PATH = Fact(
+    "colossalai.hostfile-path",
+    "the hostfile is at /t9k/hostfile, as for a DeepSpeedJob",
+    "assumed",
+    "docs/evidence/t9k-colossalaijob.md#hostfile-path",
+    "/t9k/hostfile",
+)
+COLOSSALAI_LABELS = Fact(
+    "colossalai.labels",
+    "the labels replica-type and replica-index tell the replica, as for the other kinds",
+    "assumed",
+    "docs/evidence/t9k-colossalaijob.md#labels",
+)
+COLOSSALAI_MIN_MEMBER = Fact(
+    "colossalai.min-member",
+    "minMember counts the launcher and the workers",
+    "assumed",
+    "docs/evidence/t9k-colossalaijob.md#minimum-members",
+    "all",
+    ("all", "workers"),
+)

@@ -1,0 +1,72 @@
+"""What compiling a profile writes out that the profile does not say word for word."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Fact
+
+PROCESSES_AUTO = Fact(
+    "profile.processes-auto",
+    "processes: auto is written out as the number of GPUs of a replica",
+    "documented",
+    "docs/profile-fields.md; docs/evidence/t9k-deepspeedjob.md#slots-per-worker",
+)
+GPU_RESOURCES = Fact(
+    "profile.gpu-resources",
+    "these resources count as GPUs, besides those that a hardware class lists under gpus",
+    "assumed",
+    "docs/profile-fields.md; https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/",
+    (
+        "nvidia.com/gpu",
+        "amd.com/gpu",
+        "hygon.com/dcu",
+        "huawei.com/Ascend910",
+        "cambricon.com/mlu",
+        "gpu.intel.com/i915",
+        "gpu.intel.com/xe",
+        "habana.ai/gaudi",
+    ),
+)
+SHM_AUTO = Fact(
+    "profile.shm-auto",
+    "shm: auto is half of the memory limit where the class has no size, as tmpfs takes half of memory",
+    "documented",
+    "docs/profile-fields.md; https://docs.kernel.org/filesystems/tmpfs.html",
+)
+SHM_VOLUME = Fact(
+    "profile.shm-volume",
+    "/dev/shm is an emptyDir in memory called dshm",
+    "documented",
+    "docs/profile-fields.md; https://kubernetes.io/docs/concepts/storage/volumes/#emptydir",
+)
+ROLE_NAME = Fact(
+    "profile.role-name",
+    "a profile without roles has one role, called worker; a ColossalAIJob has launcher and worker",
+    "documented",
+    "docs/profile-fields.md",
+)
+CONTAINER_NAME = Fact(
+    "profile.container-name",
+    "the training container is called pytorch, worker, launcher or like its role; container.name renames it",
+    "documented",
+    "docs/profile-fields.md; docs/evidence/t9k-pytorchtrainingjob.md#name-of-the-training-container; "
+    "docs/evidence/t9k-deepspeedjob.md#training-container; "
+    "docs/evidence/t9k-colossalaijob.md#training-container",
+)
+RUN_PYTHON = Fact(
+    "profile.run-python",
+    "a script or module is run by python",
+    "documented",
+    "docs/profile-fields.md",
+)
+RUN_MODULE = Fact(
+    "profile.run-module",
+    "a module is run by python -m",
+    "documented",
+    "docs/profile-fields.md; https://docs.python.org/3/using/cmdline.html#cmdoption-m",
+)
+TORCHRUN_PROGRAM = Fact(
+    "profile.torchrun-no-python",
+    "torchrun runs a program that is no Python script with --no-python",
+    "documented",
+    "https://docs.pytorch.org/docs/stable/elastic/run.html",
+)

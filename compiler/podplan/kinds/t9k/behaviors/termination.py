@@ -1,0 +1,197 @@
+"""What controllers do when replicas end: which they start again, how the job ends, and what stays of it."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Fact
+
+_RESTARTS = ("Never", "OnFailure", "Always")
+_CLEAN_UPS = ("None", "Unfinished", "All")
+
+RESTART_POLICY = Fact(
+    "restart.policy",
+    "the restart policy is OnFailure unless another is given",
+    "documented",
+    "docs/evidence/t9k-common.md#default-restart-policy",
+    "OnFailure",
+    _RESTARTS,
+)
+RESTART_POLICY_PYTORCH = Fact(
+    "restart.policy-pytorch",
+    "the restart policy is OnFailure unless another is given, as for the other kinds",
+    "assumed",
+    "docs/evidence/t9k-common.md#default-restart-policy",
+    "OnFailure",
+    (*_RESTARTS, "ExitCode"),
+)
+RESTART_NEVER_AGAIN = Fact(
+    "restart.never",
+    "Never: a replica that has ended is not started again",
+    "documented",
+    "docs/evidence/t9k-common.md#meaning-of-the-restart-policies",
+)
+RESTART_ON_FAILURE = Fact(
+    "restart.on-failure",
+    "OnFailure: a replica that has failed is started again, whatever its exit code",
+    "documented",
+    "docs/evidence/t9k-common.md#meaning-of-the-restart-policies",
+)
+RESTART_ALWAYS = Fact(
+    "restart.always",
+    "Always: a replica that has ended is started again, even after success, which may keep a job from ending",
+    "documented",
+    "docs/evidence/t9k-common.md#meaning-of-the-restart-policies",
+)
+RESTART_EXIT_CODE = Fact(
+    "restart.exit-code",
+    "ExitCode: a replica is started again after the exit codes 130, 137, 138 and 143; any other is final",
+    "documented",
+    "docs/evidence/t9k-common.md#exitcode",
+    [130, 137, 138, 143],
+)
+BACKOFF_LIMIT = Fact(
+    "restart.backoff-limit",
+    "all replicas share the restarts that backoffLimit grants: 3 unless another number is given",
+    "documented",
+    "docs/evidence/t9k-common.md#backoff-limit",
+    3,
+)
+BACKOFF_LIMIT_DEEPSPEED = Fact(
+    "restart.backoff-limit-deepspeed",
+    "all workers share the restarts of backoffLimit: 3 unless another number is given, as for PyTorch",
+    "assumed",
+    "docs/evidence/t9k-common.md#backoff-limit",
+    3,
+)
+RESTART_LIMIT = Fact(
+    "restart.limit",
+    "restartPolicy.limit is the maximum number of restarts, and 0 unless a number is given",
+    "documented",
+    "docs/evidence/t9k-genericjob.md#restart-limit",
+    0,
+)
+RESTART_LIMIT_SHARED = Fact(
+    "restart.limit-shared",
+    "the replicas of a type share these restarts; the API reference does not say whether each has its own",
+    "assumed",
+    "docs/evidence/t9k-genericjob.md#restart-limit",
+)
+RESTART_ORDER = Fact(
+    "restart.order",
+    "restarts that do not suffice for all go to the first replicas, in the order of the types and ranks",
+    "assumed",
+    "docs/evidence/t9k-common.md#order-of-restarts",
+)
+RESTART_WHEN_ENDED = Fact(
+    "restart.when-ended",
+    "a job that ends starts nothing again, not even replicas that it has restarts for",
+    "assumed",
+    "docs/evidence/t9k-common.md#restarts-of-a-job-that-ends",
+)
+RESTART_COLOSSALAI = Fact(
+    "restart.colossalai",
+    "no replica is started again: it would not join the training any more",
+    "documented",
+    "docs/evidence/t9k-colossalaijob.md#no-restart",
+)
+REPLICA_GONE = Fact(
+    "restart.gone",
+    "the controller creates a Pod anew that somebody else has deleted, and does not count that as a restart",
+    "assumed",
+    "docs/evidence/t9k-common.md#deleted-pods",
+)
+OUTCOME_PYTORCH = Fact(
+    "outcome.pytorch",
+    "the first replica is the master, and decides alone: the job succeeds with it, and fails with it once it "
+    "is not started again",
+    "documented",
+    "docs/evidence/t9k-pytorchtrainingjob.md#success-and-failure",
+)
+OUTCOME_DEEPSPEED = Fact(
+    "outcome.deepspeed",
+    "worker-0 decides alone: the job succeeds with it, and fails with it once it is not started again",
+    "documented",
+    "docs/evidence/t9k-deepspeedjob.md#success-and-failure",
+)
+OUTCOME_COLOSSALAI = Fact(
+    "outcome.colossalai",
+    "the launcher decides alone; when it ends with 0 the job has finished, and only its log tells how",
+    "documented",
+    "docs/evidence/t9k-colossalaijob.md#success-and-failure",
+)
+SUCCESS_RULES = Fact(
+    "outcome.success-rules",
+    "the job succeeds as soon as all replicas that one of its successRules lists have completed",
+    "documented",
+    "docs/evidence/t9k-genericjob.md#success-rules",
+)
+SUCCESS_WITHOUT_RULES = Fact(
+    "outcome.success-without-rules",
+    "a job without successRules succeeds when all replicas have completed",
+    "assumed",
+    "docs/evidence/t9k-genericjob.md#no-success-rules",
+)
+FAILURE_RULES = Fact(
+    "outcome.failure-rules",
+    "the job fails as soon as all replicas that one of its failureRules lists have failed, and none "
+    "of them is started again",
+    "documented",
+    "docs/evidence/t9k-genericjob.md#failure-rules",
+)
+FAILURE_WITHOUT_RULES = Fact(
+    "outcome.failure-without-rules",
+    "a job without successRules fails once a replica has failed that is not started again",
+    "assumed",
+    "docs/evidence/t9k-genericjob.md#no-failure-rules",
+)
+RULES_OUT_OF_REACH = Fact(
+    "outcome.out-of-reach",
+    "the job fails when restarts are used up and none of its successRules can be fulfilled any more",
+    "documented",
+    "docs/evidence/t9k-genericjob.md#unreachable-success",
+)
+DEADLINE = Fact(
+    "outcome.deadline",
+    "the job fails once it has run for longer than activeDeadlineSeconds",
+    "documented",
+    "docs/evidence/t9k-common.md#active-deadline",
+)
+CLEAN_UP_NONE = Fact(
+    "clean-up.none",
+    "None: the Pods of a job that has ended stay, and those that run go on running",
+    "documented",
+    "docs/evidence/t9k-common.md#clean-up-policy",
+)
+CLEAN_UP_UNFINISHED = Fact(
+    "clean-up.unfinished",
+    "Unfinished: when a job ends, its Pods that are Pending, Running or Unknown are deleted",
+    "documented",
+    "docs/evidence/t9k-common.md#clean-up-policy",
+)
+CLEAN_UP_ALL = Fact(
+    "clean-up.all",
+    "All: when a job ends, all its Pods are deleted, and their logs with them",
+    "documented",
+    "docs/evidence/t9k-common.md#clean-up-policy",
+)
+CLEAN_UP_DEFAULT = Fact(
+    "clean-up.default",
+    "the clean-up policy is None unless another is given",
+    "documented",
+    "docs/evidence/t9k-common.md#default-clean-up-policy",
+    "None",
+    _CLEAN_UPS,
+)
+CLEAN_UP_DEFAULT_ASSUMED = Fact(
+    "clean-up.default-run-policy",
+    "the clean-up policy is None unless another is given, as for GenericJob",
+    "assumed",
+    "docs/evidence/t9k-common.md#default-clean-up-policy",
+    "None",
+    _CLEAN_UPS,
+)
+CLEAN_UP_WORKERS = Fact(
+    "clean-up.workers",
+    "cleanUpWorkers deletes the workers when the job has ended, and never the launcher",
+    "documented",
+    "docs/evidence/t9k-common.md#clean-up-of-workers",
+)

@@ -1,0 +1,31 @@
+"""What both dialects of ColossalAIJob say, in one form."""
+
+from __future__ import annotations
+
+from podplan.core.provenance import Cursor
+from podplan.core.typing import NamedTuple
+from podplan.kinds.t9k.child_metadata import Tree
+from podplan.kinds.t9k.job import Role
+
+
+class Training(NamedTuple):
+    """The workers, the launcher, and what the launcher starts.
+
+    ``launcher`` is a role whose template may be missing. ``container`` are the fields of its container as
+    far as they are written, ``position`` is where it stands in the template, and ``place`` is where a person
+    would write what is missing.
+    """
+
+    workers: Role
+    launcher: Role
+    container: Tree
+    position: int
+    place: Cursor
+    processes: Cursor
+    script: Cursor
+    torchrun_options: Cursor
+
+
+def absent(where: Cursor, *steps: str) -> Cursor:
+    """A place below ``where`` that counts as not written, whatever is there."""
+    return Cursor(where.doc, (*where.path, *steps), None)

@@ -1,0 +1,12 @@
+"""What the rest of podplan may ask about ColossalAIJob."""
+
+from podplan.kinds.spec import KindSpec
+from podplan.kinds.t9k import behaviors
+
+# Source of the dialects: docs/evidence/t9k-colossalaijob.md
+SPEC = KindSpec(
+    plural="colossalaijobs",
+    option_prefix="colossalai",
+    dialects={"replicaSpecs": ("torchConfig", "replicaSpecs"), "launcher": ("launcher", "worker")},
+    training_container=behaviors.COLOSSALAI_TRAINING_CONTAINER,
+)

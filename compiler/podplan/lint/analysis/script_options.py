@@ -1,0 +1,93 @@
+"""The options of training scripts, which no grammar describes: ``--a b``, ``--a=b`` and ``a=b``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from podplan.core.findings import Path
+from podplan.core.lazy_regex import pattern
+from podplan.core.provenance import Doc
+from podplan.core.typing import NamedTuple
+from podplan.launchers.words import Word
+from podplan.lint.analysis.deepspeed_line import line_of
+from podplan.lint.analysis.launches import Launch
+from podplan.lint.target import Job
+
+_OPTION = pattern(r"-{1,2}([A-Za-z][\w.-]*)(?:=(.*))?")
+_HYDRA = pattern(r"\+{0,2}([A-Za-z][\w.]*)=(.*)")
+_TRUE = frozenset(("true", "1", "yes", "y", "t", "on"))
+_FALSE = frozenset(("false", "0", "no", "n", "f", "off", "none", "null", "never"))
+LONGEST = 200  # characters of an option that is looked at
+
+
+class Given(NamedTuple):
+    """An option: its name as written, ``key`` in lower case with underscores, and its value with its word.
+
+    ``value`` is None for an option without one, and for a value that is not known.
+    """
+
+    name: str
+    key: str
+    value: str | None
+    word: Word
+    known: bool = True
+
+    @property
+    def last(self) -> str:
+        """The part of the key behind the last dot: max_time of trainer.max_time."""
+        return self.key.rpartition(".")[2]
+
+    @property
+    def is_on(self) -> bool:
+        """Whether a switch is on: it is given alone, or with a true value."""
+        return self.known and (self.value is None or self.value.lower() in _TRUE)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether a switch is off: it is given with a false value."""
+        return self.value is not None and self.value.lower() in _FALSE
+
+    @property
+    def number(self) -> int | None:
+        """The value as a whole number above 0."""
+        is_number = self.value is not None and self.value.isdecimal() and len(self.value) < 10
+        return (int(self.value or 0) or None) if is_number else None
+
+
+class Placed(NamedTuple):
+    """An option with the document that it stands in, and its place there."""
+
+    option: Given
+    doc: Doc
+    path: Path
+
+
+def of_program(job: Job, launch: Launch) -> Iterator[Placed]:
+    """The options of a program with its script; those that a DeepSpeedJob gives at their place in the CR."""
+    line = line_of(job)
+    if (
+        line is not None
+        and not line.custom
+        and job.cr is not None
+        and launch.invocation.launcher == "deepspeed"
+    ):
+        yield from (Placed(one, job.cr, line.place(one.word)) for one in given(line.words))
+        return
+    for one in given(launch.invocation.words):
+        yield Placed(one, launch.group.doc, launch.place(one.word))
+
+
+def given(words: Sequence[Word]) -> Iterator[Given]:
+    """The options among words, in order."""
+    for at, word in enumerate(words):
+        if len(word.text) > LONGEST:
+            continue
+        found = _OPTION.fullmatch(word.text) or _HYDRA.fullmatch(word.text)
+        if found is None:
+            continue
+        name, value, place, known = found[1], found[2], word, word.known
+        if value is None and at + 1 < len(words) and not words[at + 1].text.startswith("-"):
+            place = words[at + 1]
+            value, known = place.text, place.known
+        written = word.text.partition("=")[0]
+        yield Given(written, name.lower().replace("-", "_"), value if known else None, place, known)

@@ -1,0 +1,24 @@
+"""What transformMap and transformMapEntry expand to, which the evaluator lacks."""
+
+from __future__ import annotations
+
+from podplan.core.typing import Any
+from podplan.lint.cel.functions import Overload
+
+
+def _with_entry(entries: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    if key in entries:
+        raise ValueError("two entries of a map have the same key")
+    return {**entries, key: value}
+
+
+def _with_entries(entries: dict[Any, Any], more: dict[Any, Any]) -> dict[Any, Any]:
+    for key, value in more.items():
+        entries = _with_entry(entries, key, value)
+    return entries
+
+
+OVERLOADS = (
+    Overload("cel.@mapInsert", ("map", "any", "any"), "map", _with_entry),
+    Overload("cel.@mapInsert", ("map", "map"), "map", _with_entries),
+)

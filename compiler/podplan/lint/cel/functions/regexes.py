@@ -1,0 +1,59 @@
+"""'a1'.find('[0-9]') and findAll: https://pkg.go.dev/k8s.io/apiserver/pkg/cel/library#Regex.
+
+The evaluator's own RE2 does the matching, so a pattern means what it means in Kubernetes and takes linear
+time.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from podplan.core.typing import Any
+from podplan.lint.cel.functions import Overload
+
+_EXTENSIONS = "extensions: [{name: regex, version: latest}, {name: optional, version: latest}]"
+# An escape, a class, or a group that captures: RE2's extract wants a pattern without such groups.
+_PIECE = re.compile(
+    r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\[:\^?[a-z]+:\]|\\.|[^\]\\])*\]|\(\?P?<[^>]*>|\((?!\?)", re.DOTALL
+)
+
+
+def find(text: str, pattern: str) -> str:
+    """The first match, "" where there is none."""
+    return str(_evaluated("regex.extract(text, pattern).orValue('')", text, _uncaptured(pattern)))
+
+
+def find_all(text: str, pattern: str, most: int = -1) -> list[str]:
+    """All matches, or the first ``most`` of them."""
+    if _evaluated("text.matches(pattern)", "", f"^(?:{pattern})$"):
+        raise ValueError("podplan does not support findAll() with a pattern that matches the empty text")
+    found = list(_evaluated("regex.extractAll(text, pattern)", text, _uncaptured(pattern)))
+    return found if most < 0 else found[:most]
+
+
+def _uncaptured(pattern: str) -> str:
+    return _PIECE.sub(lambda piece: "(?:" if piece[0].startswith("(") else piece[0], pattern)
+
+
+def _evaluated(expression: str, text: str, pattern: str) -> Any:
+    value = _compiled(expression).eval(data={"text": text, "pattern": pattern})
+    if value.type().name() == "ERROR":
+        raise ValueError(str(value.value()))
+    return value.plain_value()
+
+
+@cache
+def _compiled(expression: str) -> Any:
+    from cel_expr_python import cel
+
+    variables = {"text": cel.Type.STRING, "pattern": cel.Type.STRING}
+    environment = cel.NewEnv(config=cel.NewEnvConfigFromYaml(_EXTENSIONS), variables=variables)
+    return environment.compile(expression)
+
+
+OVERLOADS = (
+    Overload("find", ("string", "string"), "string", find, True),
+    Overload("findAll", ("string", "string"), "list<string>", find_all, True),
+    Overload("findAll", ("string", "string", "int"), "list<string>", find_all, True),
+)

@@ -1,0 +1,1 @@
+"""What commands besides ``check`` do, one package or module each."""

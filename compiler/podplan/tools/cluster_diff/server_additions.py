@@ -1,0 +1,159 @@
+"""What the API server, admission, the scheduler and the kubelet add to an object: no difference.
+
+Source: https://kubernetes.io/docs/reference/kubernetes-api/, the default of each field; the admission plugins
+ServiceAccount, DefaultTolerationSeconds and Priority.
+"""
+
+from __future__ import annotations
+
+from podplan.core.findings import Path
+from podplan.core.typing import Any
+from podplan.kubernetes.quantities import parse
+
+ANY = object()
+_SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+_EMPTY: tuple[Any, ...] = (None, {}, [], "")
+_METADATA = (
+    *("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink", "namespace"),
+    *("deletionTimestamp", "deletionGracePeriodSeconds"),
+)
+# Annotations of networks, admission and kubectl.
+_ANNOTATIONS = (
+    *(
+        "cni.projectcalico.org/",
+        "k8s.v1.cni.cncf.io/network",
+        "k8s.ovn.org/",
+        "kubectl.kubernetes.io/last-applied",
+    ),
+    *("kubernetes.io/limit-ranger", "kubernetes.io/config.", "openshift.io/scc"),
+    *("sidecar.istio.io/status", "istio.io/rev"),
+)
+# Labels of meshes that inject a sidecar, and of the admission plugin PodTopologyLabels.
+_LABELS = (
+    *("security.istio.io/tlsMode", "service.istio.io/canonical-", "linkerd.io/", "topology.kubernetes.io/"),
+)
+_FAMILY = {"initContainers": "containers", "ephemeralContainers": "containers"}
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+# The API server stores none of these where they say what holds anyway.
+_OMITTED = {
+    **dict.fromkeys(("hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly"), False),
+    "initialDelaySeconds": 0,
+}
+
+# What is added to each kind, by path: * for any entry of a list.
+_SPECS: dict[str, dict[str, Any]] = {
+    "Pod": {
+        "dnsPolicy": "ClusterFirst",
+        "enableServiceLinks": True,
+        "imagePullSecrets": ANY,  # of the service account, where the Pod has none
+        "nodeName": ANY,
+        "preemptionPolicy": ANY,
+        "priority": ANY,
+        "restartPolicy": "Always",
+        "schedulerName": "default-scheduler",
+        "serviceAccount": ANY,
+        "serviceAccountName": "default",
+        "terminationGracePeriodSeconds": 30,
+        "containers.*.imagePullPolicy": ANY,
+        "containers.*.terminationMessagePath": "/dev/termination-log",
+        "containers.*.terminationMessagePolicy": "File",
+        "containers.*.ports.*.protocol": "TCP",
+        "containers.*.env.*.valueFrom.fieldRef.apiVersion": "v1",
+        "containers.*.env.*.valueFrom.resourceFieldRef.divisor": "0",
+        "containers.*.lifecycle.postStart.httpGet.path": "/",
+        "containers.*.lifecycle.postStart.httpGet.scheme": "HTTP",
+        "containers.*.lifecycle.preStop.httpGet.path": "/",
+        "containers.*.lifecycle.preStop.httpGet.scheme": "HTTP",
+        "containers.*.probe.timeoutSeconds": 1,
+        "containers.*.probe.periodSeconds": 10,
+        "containers.*.probe.successThreshold": 1,
+        "containers.*.probe.failureThreshold": 3,
+        "containers.*.probe.httpGet.path": "/",
+        "containers.*.probe.httpGet.scheme": "HTTP",
+        "volumes.*.configMap.defaultMode": 0o644,
+        "volumes.*.secret.defaultMode": 0o644,
+        "volumes.*.projected.defaultMode": 0o644,
+        "volumes.*.projected.sources.*.serviceAccountToken.expirationSeconds": 3600,
+        "volumes.*.projected.sources.*.downwardAPI.items.*.fieldRef.apiVersion": "v1",
+        "volumes.*.downwardAPI.defaultMode": 0o644,
+        "volumes.*.downwardAPI.items.*.fieldRef.apiVersion": "v1",
+        "volumes.*.ephemeral.volumeClaimTemplate.spec.volumeMode": "Filesystem",
+    },
+    "Service": {
+        "clusterIP": ANY,
+        "clusterIPs": ANY,
+        "internalTrafficPolicy": "Cluster",
+        "ipFamilies": ANY,
+        "ipFamilyPolicy": ANY,
+        "sessionAffinity": "None",
+        "type": "ClusterIP",
+        "ports.*.protocol": "TCP",
+        "ports.*.targetPort": ANY,
+    },
+}
+
+
+def is_added(kind: str, path: Path, value: Any, real: Any) -> bool:
+    """Whether ``value``, which is at ``path`` of a real object and not predicted, is of the cluster's making.
+
+    ``real`` is the mapping or list that it stands in.
+    """
+    if value in _EMPTY:
+        return True
+    if path[0] != "spec":
+        return path == ("status",) or (path[0] == "metadata" and _is_metadata(path))
+    name = path[-1]
+    if kind == "Service" and name == "clusterIP":
+        return bool(value != "None")
+    if kind == "Service" and name == "targetPort":
+        return bool(value == real.get("port"))
+    if kind == "Pod" and isinstance(name, int):
+        return _is_entry(path[-2], value)
+    if kind == "Pod" and path[-3:-1] == ("resources", "requests"):
+        return True  # those that are not written are the limits
+    if kind == "Pod" and path[-2:] == ("resources", "requests"):
+        return True
+    if kind == "Pod" and name == "ephemeralContainers":
+        return True  # of kubectl debug: no Pod may have them from the start
+    if kind == "Pod" and name == "hostPort":
+        return bool(value == real.get("containerPort"))
+    default = _SPECS.get(kind, {}).get(_pattern(path[1:]))
+    return default is ANY or (default is not None and bool(value == default))
+
+
+def is_omitted(path: Path, value: Any) -> bool:
+    """Whether ``value``, which is predicted at ``path``, is one that the API server does not store."""
+    return value in _EMPTY or (path[-1] in _OMITTED and value == _OMITTED[path[-1]])
+
+
+def equal(path: Path, predicted: Any, real: Any) -> bool:
+    """Whether two values mean the same: quantities by their size, others as they are."""
+    if predicted == real and type(predicted) is type(real):
+        return True
+    if path[-3:-1] in (("resources", "limits"), ("resources", "requests")) or path[-1:] == ("sizeLimit",):
+        size = parse(predicted)
+        return size is not None and size == parse(real)
+    return bool(predicted == real and not isinstance(predicted, bool) and not isinstance(real, bool))
+
+
+def _is_metadata(path: Path) -> bool:
+    if len(path) == 2:
+        return path[1] in _METADATA
+    known = {"annotations": _ANNOTATIONS, "labels": _LABELS}.get(str(path[1]), ())
+    return str(path[2]).startswith(known)
+
+
+def _is_entry(listed: str | int, entry: Any) -> bool:
+    """Whether an entry of a list is one that admission adds to every Pod."""
+    if not isinstance(entry, dict):
+        return False
+    if listed == "tolerations":
+        return str(entry.get("key", "")).startswith("node.kubernetes.io/") and "tolerationSeconds" in entry
+    if listed == "volumes":
+        return str(entry.get("name", "")).startswith(("kube-api-access-", "default-token-"))
+    return listed == "volumeMounts" and entry.get("mountPath") == _SERVICE_ACCOUNT
+
+
+def _pattern(path: Path) -> str:
+    steps = ["*" if isinstance(step, int) else _FAMILY.get(step, step) for step in path]
+    return ".".join("probe" if step in _PROBES else step for step in steps)

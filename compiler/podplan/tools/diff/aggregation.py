@@ -1,0 +1,122 @@
+"""Changes as people read them: one for all objects of all jobs that change in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from podplan.core.findings import Location
+from podplan.core.limits import MAX_DIFFERENCE_TEXT, MAX_DIFFERENCES, BoundExceeded, beyond
+from podplan.tools.diff.model import ABSENT, Difference
+from podplan.tools.diff.repository_state import Ref
+from podplan.tools.diff.structural_diff import Delta
+
+JOB = "{job}"
+TRAINING = "containers[{training}]"
+MIN_WORD = 3  # a shorter name of a job is part of too many words
+
+
+class _Entry(NamedTuple):
+    """What is known of a change: as it is in the first job, and as it is in all; ``parts`` as they differ.
+
+    ``jobs`` has how many objects of each job have it.
+    """
+
+    kind: str
+    delta: Delta
+    told: tuple[str, Any, Any]
+    place: Location | None
+    jobs: dict[Ref, int]
+    roles: dict[str, None]
+    parts: set[str]
+
+
+class Folding:
+    """Gathers changes, equal ones as one; values that name their job are equal where nothing else differs."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, bytes], _Entry] = {}
+        self._room = MAX_DIFFERENCE_TEXT
+
+    def add(
+        self,
+        kind: str,
+        delta: Delta,
+        job: Ref,
+        words: Mapping[str, str],
+        place: Callable[[], Location | None],
+        role: str = "",
+        objects: int = 1,
+    ) -> None:
+        """One change of ``objects`` objects of a job.
+
+        ``words`` are those that stand for something that every job has: its name, and its container. Raises
+        BoundExceeded where there are more than anybody would read.
+        """
+        told = (
+            _told(delta.part, words),
+            _told(delta.before, words),
+            _told(delta.after, words),
+        )
+        written = repr(told).encode("utf-8", "surrogatepass")
+        key = kind, blake2b(written, digest_size=16).digest()
+        entry = self._entries.get(key)
+        if entry is None:
+            self._room -= len(written)
+            _demand_room(len(self._entries), self._room, job.file)
+            entry = self._entries[key] = _Entry(kind, delta, told, place(), {}, {}, set())
+        entry.jobs[job] = entry.jobs.get(job, 0) + objects
+        entry.parts.add(delta.part)
+        if role:
+            entry.roles[role] = None
+
+    def differences(self, numbers: Mapping[Ref, int]) -> Iterator[Difference]:
+        """The changes, each with how many objects have it, of the jobs that have one of the ``numbers``; in
+        the order of these."""
+        found: list[tuple[int, _Entry, dict[int, int]]] = []
+        for entry in self._entries.values():
+            jobs = {numbers[job]: objects for job, objects in entry.jobs.items() if job in numbers}
+            if jobs:
+                found.append((min(jobs), entry, dict(sorted(jobs.items()))))
+        found.sort(key=lambda one: one[0])
+        return (_difference(entry, jobs) for _, entry, jobs in found)
+
+
+def _demand_room(entries: int, room: int, file: str) -> None:
+    if entries >= MAX_DIFFERENCES:
+        message = f"there are more than {MAX_DIFFERENCES:,} distinct changes, the last in {file}"
+        raise BoundExceeded(beyond("differences", f"{message}; compare fewer files"), file)
+    if room < 0:
+        message = f"the changed values have more than {MAX_DIFFERENCE_TEXT:,} characters, the last in {file}"
+        raise BoundExceeded(beyond("difference-text", f"{message}; compare fewer files"), file)
+
+
+def _difference(entry: _Entry, jobs: Mapping[int, int]) -> Difference:
+    delta = entry.delta
+    part, before, after = entry.told if len(jobs) > 1 else (delta.part, delta.before, delta.after)
+    return Difference(
+        entry.kind,
+        part if len(entry.parts) > 1 else delta.part,
+        delta.before_path if after is ABSENT else delta.after_path,
+        before,
+        after,
+        sum(jobs.values()),
+        tuple(entry.roles),
+        tuple(jobs),
+        entry.place,
+    )
+
+
+def _told(value: Any, words: Mapping[str, str]) -> Any:
+    """A value with what stands for the words in it."""
+    if isinstance(value, str):
+        for word, instead in words.items():
+            if len(word) >= MIN_WORD:
+                value = value.replace(word, instead)
+        return value
+    if isinstance(value, dict):
+        return {key: _told(below, words) for key, below in value.items()}
+    if isinstance(value, list):
+        return [_told(below, words) for below in value]
+    return value

@@ -1,0 +1,115 @@
+"""The lowered objects of one job, before and after: groups paired by name, and by the indexes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from podplan.core.indexed_text import Indexed, Listing, Run
+from podplan.core.replica_groups import Group
+from podplan.tools.diff.model import ABSENT
+from podplan.tools.diff.structural_diff import Delta, compared
+
+Told = Callable[[Any], Any]
+
+
+class Lowered(NamedTuple):
+    """A part that differs in ``objects`` of a kind and replica type, with the groups that are there."""
+
+    kind: str
+    role: str
+    objects: int
+    delta: Delta
+    before: Group | None
+    after: Group | None
+
+
+def lowered(before: Sequence[Group], after: Sequence[Group], told: Told) -> Iterator[Lowered]:
+    """What differs; ``told`` renames what is before as it is called after."""
+    left, right = _by_name(before, told), _by_name(after, lambda data: data)
+    for key in [*left, *(key for key in right if key not in left)]:
+        ours, theirs = left.get(key, []), right.get(key, [])
+        yield from _whole(ours, theirs, told, gone=True)
+        yield from _whole(theirs, ours, lambda data: data, gone=False)
+        for one in ours:
+            for other in theirs:
+                count = _overlap(one, other)
+                if count:
+                    yield from _both(one, other, count, told)
+
+
+def _both(one: Group, other: Group, count: int, told: Told) -> Iterator[Lowered]:
+    if one.doc.data == other.doc.data and one.doc.varies == other.doc.varies and one.start == other.start:
+        return
+    for delta in compared(told(symbolic(one)), symbolic(other)):
+        yield Lowered(str(other.doc.data["kind"]), other.role, count, delta, one, other)
+
+
+def _whole(groups: Sequence[Group], others: Sequence[Group], told: Told, *, gone: bool) -> Iterator[Lowered]:
+    """Objects that are only on one side, by their names; those whose indexes follow each other as one."""
+    stretches: list[tuple[Group, int, int]] = []
+    for group in sorted(groups, key=lambda group: group.start):
+        for start, count in _without(group, others):
+            if stretches and sum(stretches[-1][1:]) == start:
+                first, begin, before = stretches.pop()
+                stretches.append((first, begin, before + count))
+            else:
+                stretches.append((group, start, count))
+    for group, start, count in stretches:
+        name = group.doc.varies.get(("metadata", "name"))
+        if isinstance(name, Indexed):
+            shown = told(Listing((Run(name, start, count),)).folded())
+        else:
+            shown = str(told(group.doc.data)["metadata"]["name"])
+        delta = Delta((), (), "", shown if gone else ABSENT, ABSENT if gone else shown)
+        sides = (group, None) if gone else (None, group)
+        yield Lowered(str(group.doc.data["kind"]), group.role, count, delta, *sides)
+
+
+def _by_name(groups: Sequence[Group], told: Told) -> dict[tuple[str, str, str], list[Group]]:
+    found: dict[tuple[str, str, str], list[Group]] = {}
+    for group in groups:
+        text = group.doc.varies.get(("metadata", "name"))
+        name = _pattern(text) if isinstance(text, Indexed) else str(group.doc.data["metadata"].get("name"))
+        key = str(group.doc.data["kind"]), group.role, str(told(name))
+        found.setdefault(key, []).append(group)
+    return found
+
+
+def _overlap(one: Group, other: Group) -> int:
+    """How many indexes two groups have in common."""
+    first = max(one.start, other.start)
+    return max(min(one.start + one.replicas, other.start + other.replicas) - first, 0)
+
+
+def _without(group: Group, others: Sequence[Group]) -> Iterator[tuple[int, int]]:
+    """The stretches of indexes of a group that none of the others has: the first, and how many."""
+    free = [(group.start, group.replicas)]
+    for other in others:
+        end = other.start + other.replicas
+        cut = []
+        for start, count in free:
+            cut += [
+                (start, min(count, other.start - start)),
+                (max(start, end), start + count - max(start, end)),
+            ]
+        free = [(start, count) for start, count in cut if count > 0]
+    yield from free
+
+
+def symbolic(group: Group) -> Any:
+    """The object of a group with ``{index}`` for the index, so that groups of other indexes compare."""
+    data = deepcopy(group.doc.data)
+    for path, text in group.doc.varies.items():
+        parent = data
+        for step in path[:-1]:
+            parent = parent[step]
+        parent[path[-1]] = _pattern(text) if isinstance(text, Indexed) else text.folded()
+    return data
+
+
+def _pattern(text: Indexed) -> str:
+    return "".join(
+        part if isinstance(part, str) else f"{{index{f'+{part}' if part else ''}}}" for part in text.parts
+    )

@@ -1,0 +1,110 @@
+"""What becomes of a job between two trees, and what applying the change does."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from podplan.core.findings import Path
+from podplan.kinds.t9k.behaviors.change_effects import Change, differing, what_happens
+from podplan.tools.diff.model import ABSENT, Count, JobChange
+from podplan.tools.diff.pairing import Pair
+from podplan.tools.diff.repository_state import Broken
+from podplan.tools.diff.structural_diff import Delta
+
+MAX_FINDINGS = 3  # of a broken job
+
+
+class Compared(NamedTuple):
+    """What a pair of jobs comes to: whether the CRs differ, whether anything does at the level that was asked
+    for, and what applying the change does."""
+
+    of_cr: bool
+    is_told: bool
+    effect: Change | None
+
+
+UNCHANGED = Compared(of_cr=False, is_told=False, effect=None)
+
+
+def outcome(pair: Pair, compared: Compared | None) -> JobChange | None:
+    """What becomes of a job; None where nothing does. ``compared`` is None where it is only on one side."""
+    job = pair.after or pair.before
+    assert job is not None
+    was = pair.before
+    found = JobChange(
+        "created",
+        job.kind,
+        job.namespace,
+        job.name,
+        job.environment,
+        job.variant,
+        job.file,
+        pods=Count(was.pods if was else 0, pair.after.pods if pair.after else 0),
+        gpus=Count(was.gpus if was else 0, pair.after.gpus if pair.after else 0),
+        is_job=job.is_job,
+    )
+    if pair.after is not None and pair.after.findings:
+        if was is not None and was.findings and not (compared and compared.of_cr):
+            return None
+        return found._replace(what="broken", findings=_few(pair.after.findings))
+    if was is None:
+        cause = pair.mended
+        return found if cause is None else found._replace(what="mended", findings=_few(cause.findings))
+    if pair.after is None:
+        if pair.wrong is not None:
+            return found._replace(what="broken", findings=_few(pair.wrong.findings), file=pair.wrong.file)
+        return found._replace(what="removed")
+    if was.findings:
+        return found._replace(what="mended", findings=_few(was.findings))
+    assert compared is not None
+    if (was.namespace, was.name) != (job.namespace, job.name):
+        old = was.name if was.namespace == job.namespace else f"{was.namespace}/{was.name}"
+        return found._replace(what="changed", effect="re-run" if job.is_job else None, was=old)
+    if not compared.of_cr and not compared.is_told:
+        return None
+    effect = compared.effect if job.is_job else None
+    if effect is None:
+        return found._replace(what="changed", effect=None if job.is_job else "in-place")
+    return found._replace(what="changed", effect=effect.how, effects=effect.decisive)
+
+
+def effect_of(was: Any, now: Any, deltas: list[Delta]) -> Change | None:
+    """What applying a CR in the place of another does; None where they do not differ."""
+    if not deltas:
+        return None
+    paths: list[Path] = []
+    for delta in deltas:
+        path = delta.before_path if delta.after is ABSENT else delta.after_path
+        sides = [{} if side is ABSENT else side for side in (delta.before, delta.after)]
+        nested = all(isinstance(side, dict) for side in sides)
+        below = list(differing(sides[0], sides[1], path)) if nested else []
+        paths += below or [path]
+    return what_happens(was, now, paths)
+
+
+def of_broken(one: Broken, what: Any) -> JobChange:
+    name = one.origin or one.file
+    under = one.environments[0] if one.environments and len(one.environments) == 1 else ""
+    variant = one.variants[0] if one.variants else ""
+    is_job = one.kind != "file" and not one.is_shared
+    return JobChange(
+        what,
+        one.kind,
+        one.namespace,
+        name,
+        under,
+        variant,
+        one.file,
+        findings=_few(one.findings),
+        is_job=is_job,
+    )
+
+
+def _few(findings: tuple[Any, ...]) -> tuple[Any, ...]:
+    return findings[:MAX_FINDINGS]
+
+
+def is_unknown(pair: Pair) -> bool:
+    """Whether nobody knows what a job comes to on one side, so that it counts on neither."""
+    faulty = any(job is not None and job.findings for job in (pair.before, pair.after))
+    return faulty or pair.wrong is not None or pair.mended is not None

@@ -1,0 +1,495 @@
+"""One side of a comparison: what is known of every job of a tree, and what cannot be compiled or lowered.
+
+A job with all that it lowers to takes a hundred kilobytes or more. So only facts are kept of each; the job
+itself is there when it has just been read, and is made again when it is asked for later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from sys import intern
+from typing import NamedTuple
+
+from podplan.checker.check import summarised
+from podplan.core.builtin_rules import RULES
+from podplan.core.errors import RequestError
+from podplan.core.findings import Finding, Severity
+from podplan.core.limits import MAX_OBJECTS, BoundExceeded, beyond
+from podplan.core.provenance import Doc
+from podplan.core.replay import Replay
+from podplan.core.replica_groups import Group
+from podplan.kinds.t9k.behaviors.change_effects import is_named_later
+from podplan.kubernetes.accessors import mapping, text
+from podplan.lint.document_diagnostics import Seen
+from podplan.lint.redaction import secrets_behind
+from podplan.pipeline import Plan, Settings, check_form, plans
+from podplan.redaction.hints import may_hold_secret
+from podplan.rendering.header import Header, compare, header_of, source_path
+from podplan.tools.diff.job_size import Ask, asked_by, size_of
+from podplan.workspace import Reader
+from podplan.workspace.documents import ALL_SORTS, Item, items, may_hold
+from podplan.workspace.file_loader import DENIED, Unread, changed, in_one, opened, reread
+from podplan.workspace.files import OutsideRoot, read_inside, root_of
+from podplan.yaml import Source
+
+MOST_KEPT = 60_000  # parts with an origin, in the jobs that were read last
+MOST_OPEN = 4  # items of which jobs are made again, one after the other
+_HOLDING_TEXT = ("Secret", "ConfigMap")
+MOST_ERRORS = 5  # that are kept of what is broken
+
+
+Place = Callable[[], AbstractContextManager[object]]
+
+
+class Files(NamedTuple):
+    """The files of one side: what they are called, by their paths from ``top``, which are the same on both.
+
+    ``top`` is the real path of the repository, or of the folder that is compared. The files are read inside
+    ``place()``, which makes the folder current that their names start from.
+    """
+
+    names: Mapping[str, str]
+    top: str
+    place: Place
+
+
+class Ref(NamedTuple):
+    """Where a job is from: a file, which item of the file, and which job of the item; from 0."""
+
+    file: str
+    item: int
+    number: int = 0
+
+
+class Whole(NamedTuple):
+    """A job with all that it lowers to; another Kubernetes object has neither ``profile`` nor ``groups``."""
+
+    cr: Doc
+    profile: Doc | None
+    inventory: Doc | None
+    groups: tuple[Group, ...]
+    lowered: bool
+
+    @property
+    def weight(self) -> int:
+        """How many parts of it have an origin of their own, by which it takes memory."""
+        docs = [self.cr, *([self.profile] if self.profile else []), *(group.doc for group in self.groups)]
+        return 50 + sum(len(doc.origins) for doc in docs)
+
+
+class Job(NamedTuple):
+    """What is kept of a job of a tree, or of another Kubernetes object.
+
+    ``path`` is that of its file from the top, the same on both sides, and ``depends_on`` are the paths of the
+    files that the profile or CR names, and those that they name.
+    ``origin`` is the profile that it is of, by name, or "" for a hand-written CR. ``findings`` are errors of
+    one that the API server would refuse; it has then no groups. ``name`` of one that the API server names is
+    what the name begins with and a star. ``asks`` is what it asks of its queue, and ``content`` a digest of
+    its CR.
+    """
+
+    ref: Ref
+    group: str
+    kind: str
+    namespace: str
+    name: str
+    is_named_later: bool
+    path: str
+    origin: str
+    environment: str
+    variant: str
+    inventory: Doc | None
+    lowered: bool
+    findings: tuple[Finding, ...]
+    is_job: bool
+    pods: int
+    gpus: int
+    asks: tuple[Ask, ...]
+    content: bytes
+    depends_on: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        return self.ref.file
+
+
+class Broken(NamedTuple):
+    """A profile, or what it is under some environments, of which there is no CR; a base; a file of no YAML.
+
+    ``environments`` and ``variants`` are the names and ids of those that are broken, None for all.
+    """
+
+    file: str
+    origin: str
+    kind: str
+    namespace: str
+    environments: tuple[str, ...] | None
+    variants: tuple[str, ...] | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is what jobs are made with, and no job."""
+        return self.kind in ("JobProfileBase", "ClusterInventory")
+
+
+class Stale(NamedTuple):
+    """A file with a rendered CR that is not what its profile, ``source``, renders."""
+
+    file: str
+    source: str
+
+
+class _Rendered(NamedTuple):
+    """A CR that says what it was rendered from, the source of which is there."""
+
+    ref: Ref
+    said: Header
+    source: str
+    named: tuple[str, str, str]
+    content: bytes
+
+
+class Tree:
+    """The jobs of files, read one after the other, each profile under each of its environments, or those that
+    ``settings`` names.
+
+    ``secrets`` are the texts in them that look secret, and ``incomplete`` the paths of the files that hold
+    more than jobs: something broken, or CRs that were rendered from a profile. ``denied`` are the names of
+    files that the user may not read.
+    """
+
+    def __init__(self, files: Files, settings: Settings, reader: Reader) -> None:
+        asked = settings.environments
+        self.files = files
+        self.jobs: list[Job] = []
+        self.broken: list[Broken] = []
+        self.environments: set[str] = set()
+        self.stale: tuple[Stale, ...] = ()
+        self.secrets: set[str] = set()
+        self.incomplete: set[str] = set()
+        self.denied: list[str] = []
+        self.settings = settings._replace(environments="each", policies=())
+        self._wanted = frozenset(asked) if isinstance(asked, tuple) else None
+        self._reader = reader
+        self._rendered: list[_Rendered] = []
+        self._given_up: list[str] = []
+        self._texts: dict[str, int] = {}
+        self._kept: dict[Ref, Whole] = {}
+        self._room = MOST_KEPT
+        self._replay = Replay(self._wholes, MOST_OPEN)
+
+    def read(self, path: str) -> list[Job]:
+        """The jobs of one more file, if it is on this side; a rendered CR whose source is there is none.
+
+        Raises RequestError, and BoundExceeded where there are too many objects.
+        """
+        if path not in self.files.names:
+            return []
+        with self.files.place():
+            try:
+                source = opened(self.files.names[path])
+            except BoundExceeded as error:
+                self._given_up.append(str(error))
+                return []
+            if isinstance(source, Unread):
+                self.denied += [source.file] if source.reason == DENIED else []
+                return []
+            return self._add(path, source)
+
+    def adopt(self, jobs: Sequence[Job]) -> None:
+        """Adds jobs of the other side, for a file of which this side has the same."""
+        self.jobs += jobs
+
+    def whole(self, job: Job) -> Whole:
+        """A job with all that it lowers to. Raises RequestError."""
+        whole = self._kept.get(job.ref)
+        if whole is None:
+            with self.files.place():
+                whole = self._replay.element(job.ref._replace(number=0), job.ref.number)
+        return whole
+
+    def content(self, path: str) -> bytes | None:
+        """A digest of the file at a path from the top; None where it cannot be read."""
+        from hashlib import blake2b
+
+        name = self.files.names.get(path, os.path.join(self.files.top, path))
+        with self.files.place():
+            try:
+                return blake2b(read_inside(root_of(name), name), digest_size=16).digest()
+            except (OSError, OutsideRoot, BoundExceeded):
+                return None
+
+    def inventory(self, path: str) -> str | None:
+        """The text of the inventory that the jobs of a file are made with. Raises RequestError."""
+        with self.files.place():
+            doc = self._reader.inventory_if_any(Doc(self.files.names[path], {}), self.settings.inventory)
+        return doc.source.text if doc is not None and doc.source is not None else None
+
+    def finish(self) -> None:
+        """Adds what is known once all files are read.
+
+        Raises BoundExceeded for files that reached a bound.
+        """
+        if self._given_up:
+            raise BoundExceeded(in_one(self._given_up))
+        with self.files.place():
+            self.stale = self._stale()
+        self._add_faults_of_bases()
+        if self._wanted is not None:
+            wanted = self._wanted
+            self.broken = [
+                one
+                for one in self.broken
+                if not one.environments or set(one.environments).intersection(wanted)
+            ]
+
+    def _add(self, path: str, source: Source) -> list[Job]:
+        first, broken = len(self.jobs), len(self.broken)
+        if may_hold(source, ALL_SORTS):
+            self.broken += _unreadable(source, self.settings, self._reader)
+        self._texts[source.file] = hash(source.text)
+        for number, item in enumerate(items(source)):
+            ref = Ref(source.file, number)
+            if item.what == "cr" and header_of(item) is not None:
+                self.incomplete.add(path)
+            if (said := _rendered_from(item)) is not None:
+                of = os.path.realpath(source_path(item, said))
+                named = _named(item.doc)
+                self._rendered.append(_Rendered(ref, said, of, named, digest(item.doc.data)))
+                continue
+            wrong = list(self._read_item(item, ref, source))
+            self.environments.update(*(one.environments or () for one in wrong))
+            self.broken += wrong
+            if len(self.jobs) > MAX_OBJECTS:
+                message = (
+                    f"there are more than {MAX_OBJECTS:,} objects, the last in {source.file}; compare fewer"
+                )
+                raise BoundExceeded(beyond("objects", message), source.file)
+        self.environments.discard("")
+        if len(self.broken) > broken:
+            self.incomplete.add(path)
+        depends_on = self._dependencies(source.file)
+        self.jobs[first:] = [job._replace(path=path, depends_on=depends_on) for job in self.jobs[first:]]
+        return self.jobs[first:]
+
+    def _dependencies(self, file: str) -> tuple[str, ...]:
+        """The paths of the files that a file names, and those that they name."""
+        found: dict[str, None] = {}
+        waiting = [file]
+        while waiting:
+            for name in self._reader.named.get(waiting.pop(), ()):
+                if name not in found:
+                    found[name] = None
+                    waiting.append(name)
+        return tuple(intern(path_from_top(self.files.top, name)) for name in found)
+
+    def _read_item(self, item: Item, ref: Ref, source: Source) -> Iterator[Broken]:
+        """Adds the jobs of an item; what has no CR is given, with the errors that it has."""
+        of_all: tuple[Finding, ...] = ()
+        number = 0
+        has_other_text = self.settings.sets or "extends" in mapping(item.doc.data, "spec")
+        may_hold = has_other_text or may_hold_secret(source.text)
+        for plan in _plans(item, self.settings, self._reader):
+            is_wrong = any(map(_is_error, plan.seen))
+            said = _errors([source], [plan], self.settings, self._reader) if is_wrong else ()
+            if plan.variant is None and not plan.failed:
+                of_all = said
+            elif plan.cr is None and item.what in ("base", "inventory") and not said:
+                continue
+            elif plan.cr is None:
+                yield _broken(item, plan, said)
+            else:
+                self.environments.add(plan.environment)
+                if self._wanted is None or not plan.environment or plan.environment in self._wanted:
+                    whole = _whole(plan)
+                    job = _job(item, plan, whole, ref._replace(number=number), said or of_all)
+                    self.jobs.append(job)
+                    if may_hold:
+                        self.secrets.update(secrets_behind(_with_secrets(whole)))
+                    self._keep(job.ref, whole)
+                number += 1
+
+    def _keep(self, ref: Ref, whole: Whole) -> None:
+        self._kept[ref] = whole
+        self._room -= whole.weight
+        while self._room < 0 and len(self._kept) > 1:
+            oldest = next(iter(self._kept))
+            self._room += self._kept.pop(oldest).weight
+
+    def _wholes(self, ref: Ref) -> Iterator[Whole]:
+        """The jobs of an item, made again."""
+        source = reread(ref.file)
+        if hash(source.text) != self._texts[ref.file]:
+            raise changed(ref.file)
+        for plan in _plans(list(items(source))[ref.item], self.settings, self._reader):
+            if plan.cr is not None:
+                yield _whole(plan)
+
+    def _add_faults_of_bases(self) -> None:
+        """Gives jobs the errors of the bases that their profiles extend, and removes these bases."""
+        paths = {name: path for path, name in self.files.names.items()}
+        shared = {paths.get(one.file): one for one in self.broken if one.kind == "JobProfileBase"}
+        given: set[str] = set()
+        for number, job in enumerate(self.jobs if shared else ()):
+            bases = [path for path in job.depends_on if path in shared]
+            if bases and not job.findings:
+                said = tuple(found for path in bases for found in shared[path].findings)
+                self.jobs[number] = job._replace(findings=said[:MOST_ERRORS])
+                given.update(bases)
+        self.broken = [
+            one for one in self.broken if one.kind != "JobProfileBase" or paths.get(one.file) not in given
+        ]
+
+    def _stale(self) -> tuple[Stale, ...]:
+        """The rendered CRs that are not what their profiles render; of a broken profile nobody can tell.
+
+        Most profiles are in the tree, with the same flags: what they render is known.
+        """
+        if not self._rendered:
+            return ()
+        known = {
+            (os.path.realpath(job.file), job.environment, job.kind, job.namespace, job.name): job.content
+            for job in self.jobs
+        }
+        unknown = {os.path.realpath(one.file) for one in self.broken}
+        found: dict[Stale, None] = {}
+        for one in self._rendered:
+            said, flags = one.said, (self.settings.gitops, dict(self.settings.sets))
+            same_flags = (said.gitops, said.sets) == flags
+            now = known.get((one.source, said.environment, *one.named)) if same_flags else None
+            if now != one.content and one.source not in unknown and self._is_stale(one):
+                found[Stale(one.ref.file, said.file)] = None
+        return tuple(found)
+
+    def _is_stale(self, one: _Rendered) -> bool:
+        item = list(items(reread(one.ref.file)))[one.ref.item]
+        return compare(item, one.said, self.settings, self._reader) is not None
+
+
+def path_from_top(top: str, name: str) -> str:
+    """The path of a file as seen from the top, whatever links lead to it; its last part may be one."""
+    folder, last = os.path.split(name)
+    return os.path.normpath(os.path.relpath(os.path.join(os.path.realpath(folder), last), top))
+
+
+def digest(data: object) -> bytes:
+    """What stands for the data of a CR, whatever the order of its keys."""
+    from hashlib import blake2b
+
+    written = json.dumps(data, sort_keys=True, default=str)
+    return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _plans(item: Item, settings: Settings, reader: Reader) -> Iterator[Plan]:
+    if item.what in ("base", "inventory"):
+        yield Plan(
+            item,
+            tuple(Seen("profile", item.doc, problem) for problem in check_form(item)),
+            None,
+            failed=("",),
+        )
+    elif item.what in ("profile", "podplan", "cr"):
+        yield from plans(item, settings, reader)
+    elif item.what == "object":
+        yield Plan(item, cr=item.doc, lowered=True)
+
+
+def _rendered_from(item: Item) -> Header | None:
+    """What a CR says that it was rendered from; None where it is hand-written, or the source is gone."""
+    said = header_of(item) if item.what == "cr" else None
+    return said if said is not None and os.path.exists(source_path(item, said)) else None
+
+
+def _named(cr: Doc) -> tuple[str, str, str]:
+    metadata = mapping(cr.data, "metadata")
+    return text(cr.data, "kind"), text(metadata, "namespace"), text(metadata, "name")
+
+
+def _whole(plan: Plan) -> Whole:
+    assert plan.cr is not None
+    return Whole(plan.cr, plan.profile, plan.inventory, plan.groups, plan.lowered)
+
+
+def _with_secrets(whole: Whole) -> Iterator[Doc]:
+    """The documents of a job that may hold secrets: CR, profile, and lowered objects that hold text."""
+    yield whole.cr
+    if whole.profile is not None:
+        yield whole.profile
+    yield from (group.doc for group in whole.groups if group.doc.data["kind"] in _HOLDING_TEXT)
+
+
+def _job(item: Item, plan: Plan, whole: Whole, ref: Ref, said: tuple[Finding, ...]) -> Job:
+    data = whole.cr.data
+    kind, namespace, name = _named(whole.cr)
+    generated = text(mapping(data, "metadata"), "generateName")
+    pods, gpus = size_of(whole.groups)
+    return Job(
+        ref,
+        str(data.get("apiVersion", "")).rpartition("/")[0],
+        kind,
+        namespace,
+        name or (f"{generated}*" if generated else ""),
+        is_named_later(data),
+        "",
+        _origin(item),
+        plan.environment,
+        plan.variant or "",
+        whole.inventory,
+        whole.lowered,
+        said[:MOST_ERRORS],
+        item.what != "object",
+        pods,
+        gpus,
+        asked_by(whole.cr, whole.groups),
+        digest(data),
+    )
+
+
+def _broken(item: Item, plan: Plan, said: tuple[Finding, ...]) -> Broken:
+    """What has no CR: one variant, some environments, or all of a profile."""
+    of_environments = None if plan.failed == ("",) else plan.failed
+    return Broken(
+        item.doc.name,
+        _origin(item),
+        (text(mapping(item.doc.data, "spec"), "job") if item.what == "profile" else "")
+        or text(item.doc.data, "kind"),
+        text(mapping(item.doc.data, "metadata"), "namespace"),
+        of_environments if plan.variant is None else (plan.environment,),
+        None if plan.variant is None else (plan.variant,),
+        said,
+    )
+
+
+def _is_error(seen: Seen) -> bool:
+    return RULES[seen.problem.rule].severity is Severity.ERROR
+
+
+def _origin(item: Item) -> str:
+    """The profile that an item is, by its name, else by its place."""
+    if item.what in ("cr", "object"):
+        return ""
+    return text(mapping(item.doc.data, "metadata"), "name") or item.doc.name
+
+
+def _errors(
+    found: Sequence[Source], made: Sequence[Plan], settings: Settings, reader: Reader
+) -> tuple[Finding, ...]:
+    said = summarised(found, made, settings, reader).findings
+    return tuple(one for one in said if one.severity is Severity.ERROR)
+
+
+def _unreadable(source: Source, settings: Settings, reader: Reader) -> Iterator[Broken]:
+    if any(RULES[fault.rule].severity is Severity.ERROR for fault in source.faults):
+        yield Broken(source.file, "", "file", "", None, None, _errors([source], [], settings, reader))
+
+
+def demand_environments(settings: Settings, known: frozenset[str]) -> None:
+    """Raises RequestError for an environment that was asked for and no profile has."""
+    for name in settings.environments if isinstance(settings.environments, tuple) else ():
+        if name not in known:
+            there = f"there are {', '.join(sorted(known))}" if known else "no profile has any"
+            raise RequestError(f'no profile has the environment "{name}", before or after; {there}')

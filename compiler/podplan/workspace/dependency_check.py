@@ -1,0 +1,52 @@
+"""Whether the files that a run depended on are still the same: then the run would give the same result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from podplan.core.limits import BoundExceeded
+from podplan.core.typing import Any
+from podplan.workspace.dependencies import UNREADABLE, Trace, digest_file, digest_folder
+from podplan.workspace.files import OutsideRoot, in_repository, read_inside, root_of
+
+Told = dict[str, Any]  # a trace as JSON has it
+
+
+def as_data(trace: Trace) -> Told:
+    """A trace as plain data, with the roots as they are now."""
+    return {
+        "files": [[root, path, digest] for (root, path), digest in trace.files.items()],
+        "folders": list(map(list, trace.folders.items())),
+        "roots": _roots(path for _, path in trace.files),
+    }
+
+
+def still_true(told: Told) -> bool:
+    """Whether the files, asked again, answer as in a trace."""
+    return (
+        all(_folder(folder) == digest for folder, digest in told["folders"])
+        and all(_file(root, path) == digest for root, path, digest in told["files"])
+        and _roots(path for _, path, _ in told["files"]) == told["roots"]
+    )
+
+
+def _file(root: str, path: str) -> str:
+    try:
+        return digest_file(path, read_inside(root, path))
+    except (OutsideRoot, BoundExceeded, OSError) as error:
+        return digest_file(path, error)
+
+
+def _folder(folder: str) -> str:
+    try:
+        with os.scandir(folder) as entries:
+            return digest_folder(entries)
+    except OSError:
+        return UNREADABLE
+
+
+def _roots(paths: Iterable[str]) -> list[list[Any]]:
+    """For each folder with files: its real path, its root, and whether that is a repository."""
+    folders = sorted({os.path.dirname(path) or os.curdir for path in paths})
+    return [[folder, os.path.realpath(folder), root_of(folder), in_repository(folder)] for folder in folders]

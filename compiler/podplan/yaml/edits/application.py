@@ -1,0 +1,14 @@
+"""Edits made in a text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from podplan.core.findings import Edit
+
+
+def applied(text: str, edits: Iterable[Edit]) -> str:
+    """The text with edits that do not overlap, from the last to the first."""
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text

@@ -1,0 +1,142 @@
+"""Where a range of a scalar's value stands in the text that it was read from."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from podplan.core.lazy_regex import pattern
+from podplan.core.typing import NamedTuple
+from podplan.yaml.positions import LINE_BREAK
+
+_PROPERTIES = pattern(r"(?:[&!]\S*\s+)*")
+_HEADER = pattern(r"[|>][^\r\n]*(?:\r\n?|\n)")
+_DOUBLE_ESCAPE = pattern(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
+_SINGLE_ESCAPE = pattern(r"''")
+
+
+class _Segment(NamedTuple):
+    """A part of the value and the part of the text that it comes from; an escape is one character of it."""
+
+    value: int
+    text: int
+    length: int
+
+
+class _Line(NamedTuple):
+    """A line of a scalar without its indentation, and the offset where it begins."""
+
+    offset: int
+    text: str
+
+
+def range_in_text(
+    text: str, place: tuple[int, int], value: str, wanted: tuple[int, int]
+) -> tuple[int, int] | None:
+    """The offsets in ``text`` for the range ``wanted`` of ``value``, a scalar that stands at ``place``.
+
+    None where the text and the value do not agree, as for an alias, or what only a full parser could decide.
+    """
+    segments = _segments(text, *place, value)
+    if not segments or not 0 <= wanted[0] <= wanted[1] <= len(value):
+        return None
+    start, last = _offset(segments, wanted[0]), _offset(segments, max(wanted[1] - 1, wanted[0]))
+    return start, max(last + (wanted[1] > wanted[0]), start)
+
+
+def _offset(segments: list[_Segment], at: int) -> int:
+    """The offset in the text for one in the value; a line break that is folded is the end of its line."""
+    segment = segments[max(bisect_right(segments, (at, 1 << 62)) - 1, 0)]
+    return segment.text + min(max(at - segment.value, 0), segment.length)
+
+
+def _segments(text: str, start: int, end: int, value: str) -> list[_Segment] | None:
+    properties = _PROPERTIES.match(text, start, end)
+    begin = properties.end() if properties else start
+    style = text[begin : begin + 1]
+    if style in ("|", ">"):
+        header = _HEADER.match(text, begin, end)
+        return _matched(_indented(text, header.end(), end, value), style, value) if header else None
+    escape = {'"': _DOUBLE_ESCAPE, "'": _SINGLE_ESCAPE}.get(style)
+    if escape is not None:
+        begin, end = begin + 1, end - 1
+    return _matched(_stripped(text, begin, end), style if escape else "", value, escape)
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
+    at = start
+    for found in LINE_BREAK.finditer(text, start, end):
+        yield _Line(at, text[at : found.start()])
+        at = found.end()
+    yield _Line(at, text[at:end])
+
+
+def _indented(text: str, start: int, end: int, value: str) -> list[_Line]:
+    """The lines of a block scalar; what its first line is indented by, and not its value, is indentation."""
+    lines = list(_lines(text, start, end))
+    first = next((line.text for line in lines if line.text.strip(" ")), "")
+    indent = max(_leading(first) - _leading(value.lstrip("\n")), 0)
+    return [_Line(line.offset + min(indent, len(line.text)), line.text[indent:]) for line in lines]
+
+
+def _leading(text: str) -> int:
+    return len(text) - len(text.lstrip(" "))
+
+
+def _stripped(text: str, start: int, end: int) -> list[_Line]:
+    """The lines of a plain or quoted scalar, without the blanks around its line breaks."""
+    lines = list(_lines(text, start, end))
+    for number, (offset, line) in enumerate(lines):
+        kept = line.lstrip(" \t") if number else line
+        offset += len(line) - len(kept)
+        lines[number] = _Line(offset, kept.rstrip(" \t") if number < len(lines) - 1 else kept)
+    return lines
+
+
+def _matched(
+    lines: list[_Line], style: str, value: str, escape: re.Pattern[str] | None = None
+) -> list[_Segment] | None:
+    """The part of the value that each line is, with blank lines and folds between; None where one is not."""
+    segments: list[_Segment] = []
+    at, blank, before = 0, 0, ""
+    for number, line in enumerate(lines):
+        if not line.text:
+            blank += 1
+            continue
+        between = _between(style, blank, before, line.text, first=not before, number=number)
+        if not value.startswith(between, at):
+            return None
+        at += len(between)
+        for piece in _pieces(line, escape):
+            if piece.text and not value.startswith(piece.text, at):
+                return None
+            length = len(piece.text) or 1
+            segments.append(_Segment(at, piece.offset, length))
+            at += length
+        before, blank = line.text, 0
+    return None if value[at:].strip("\n") or at > len(value) else segments
+
+
+def _between(style: str, blank: int, before: str, line: str, *, first: bool, number: int) -> str:
+    """What the value has between two lines with so many blank ones between them."""
+    if first and (style in ("|", ">") or not number):
+        return "\n" * blank
+    indented = style == ">" and (before[:1] in (" ", "\t") or line[:1] in (" ", "\t"))
+    if style == "|" or indented:
+        return "\n" * (blank + 1)
+    if first:  # a quoted scalar whose first line is blank
+        blank -= 1
+    return "\n" * blank or " "
+
+
+def _pieces(line: _Line, escape: re.Pattern[str] | None) -> Iterator[_Line]:
+    """The parts of a line around its escapes, each of which is an empty one."""
+    at = 0
+    for found in escape.finditer(line.text) if escape else ():
+        if found.start() > at:
+            yield _Line(line.offset + at, line.text[at : found.start()])
+        yield _Line(line.offset + found.start(), "")
+        at = found.end()
+    if at < len(line.text):
+        yield _Line(line.offset + at, line.text[at:])
